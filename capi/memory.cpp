@@ -1,6 +1,9 @@
 // tutti/memory.h. Any thread.
 #include "tutti/memory.h"
 
+#include <memory>
+#include <utility>
+
 #include "arguments.hpp"
 #include "base/error.hpp"
 #include "buffers.hpp"
@@ -15,16 +18,26 @@ namespace capi = tutti::capi;
 
 namespace {
 
+// Zeroed: of the group's backend for the device, if that has some, and then the call says so.
+std::shared_ptr<void> alloc_here(tutti::Group& group, const tutti::Device& device, size_t bytes,
+                                 tutti::Alloc& call) {
+    tutti::device::Driver& driver = tutti::device::Driver::of(device.type);
+    auto memory = bytes > 0 ? group.alloc_of_backend(device, bytes) : nullptr;
+    if (memory == nullptr) return driver.alloc(device.index, bytes);
+    call.on_device = {device, memory.get(), bytes};
+    return driver.zeroed(device.index, std::move(memory), bytes);
+}
+
 // Also of a device that is not here, which the others hear of.
 void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_options& options) {
-    const tutti::Alloc call{0};
+    tutti::Alloc call{0};
     std::shared_ptr<void> memory;
     tutti::Status why_not;
     try {
         capi::check_device(options.device_type, options.device_index, {"options"});
         group.check_bound({options.device_type, options.device_index},
                           "options.device_type and device_index name");
-        memory = tutti::device::Driver::of(options.device_type).alloc(options.device_index, bytes);
+        memory = alloc_here(group, {options.device_type, options.device_index}, bytes, call);
     } catch (...) {
         why_not = tutti::current_status();
         call.refuse(why_not);

@@ -386,7 +386,10 @@ static const tutti_backend_table table = {sizeof(tutti_backend_table),
                                           cancel,
                                           NULL,
                                           NULL,
-                                          split};
+                                          split,
+                                          NULL,
+                                          NULL,
+                                          NULL};
 static const tutti_module module = {sizeof(tutti_module), TUTTI_EXT_VERSION, &table, NULL, NULL};
 
 TUTTI_API const tutti_module* tutti_module_get(uint32_t host_version);

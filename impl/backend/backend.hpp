@@ -17,6 +17,7 @@ namespace tutti {
 
 class InlineBackend;
 class StreamCalls;
+class SplitSteps;
 struct BackendSplit;
 
 // A collective for a backend. Its memory is borrowed until its work is finished.
@@ -86,6 +87,15 @@ public:
     virtual bool split(const BackendSplit& /*how*/, std::unique_ptr<Backend>& /*made*/) {
         return false;
     }
+
+    // If the capabilities have memory: some of a device, with anything in it, which goes with the
+    // last that holds it. Null: the device's driver is to give some. Any thread.
+    virtual std::shared_ptr<void> alloc_memory(const Device& /*device*/, size_t /*bytes*/) {
+        return nullptr;
+    }
+    // All ranks have such memory, of as many bytes, and are about to use it in calls. All ranks of
+    // the group call it, in the order of the collectives, for memory on `device`.
+    virtual void share_memory(const Device& /*device*/, void* /*memory*/, SplitSteps& /*steps*/) {}
 
     // Whether collectives go through memory that all ranks see.
     [[nodiscard]] virtual bool same_memory() const { return false; }

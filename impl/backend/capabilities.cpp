@@ -124,6 +124,7 @@ std::string lacks_of(const Capabilities& can) {
     words.add_if(!can.messages, "messages");
     words.add_if(can.messages && !can.byte_messages, "byte_messages");
     words.add_if(can.messages && !can.tags, "tags");
+    words.add_if(can.memory, "+memory");
     for (uint32_t type = 0; type < 64; ++type) {
         const bool is_here = can.devices.has(type);
         if (is_here == everything.devices.has(type)) continue;

@@ -96,6 +96,7 @@ struct Capabilities {
     bool tags = true;                              // of messages; and to itself, and from any
     bool high_priority = false;                    // of its stream on a device
     bool byte_messages = true;                     // those whose size the receiver does not know
+    bool memory = false;                           // of its own, on devices; see Backend
 
     bool operator==(const Capabilities&) const = default;
 };

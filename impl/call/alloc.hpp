@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "base/status.hpp"
 #include "fingerprint.hpp"
+#include "view.hpp"
 
 namespace tutti {
 
@@ -21,8 +23,16 @@ struct Alloc {
         int without = -1;                      // the first rank that can have none, on all ranks
     };
 
-    size_t bytes = 0;  // ranks may differ
+    // Memory that the backend for the device has given this rank.
+    struct OnDevice {
+        Device device;
+        void* memory;
+        size_t bytes;
+    };
+
+    size_t bytes = 0;  // of the CPU; ranks may differ
     std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
+    std::optional<OnDevice> on_device{};
 
     // Makes this rank's memory, unless it was made or refused.
     void make() const;

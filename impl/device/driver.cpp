@@ -210,10 +210,10 @@ void* Driver::alloc_host(int device, size_t bytes) {
     return memory;
 }
 
-void Driver::free_later(Free free, int device, void* memory) noexcept {
+void Driver::free_later(const Freed& one) noexcept {
     const Lock lock(mutex_);
     try {
-        freed_.push_back({free, device, memory});
+        freed_.push_back(one);
         if (!frees_) start_thread("tutti-free", [this] { free_all(); }).detach();
         frees_ = true;
         changed_.notify_one();
@@ -230,7 +230,13 @@ void Driver::free_all() noexcept {
             freed.swap(freed_);
         }
         tutti_device_failure failure;
-        for (const Freed& one : freed) one.free(one.device, one.memory, &failure);
+        for (const Freed& one : freed) {
+            if (one.free != nullptr) {
+                one.free(one.device, one.memory, &failure);
+            } else {
+                one.free_others(one.user, one.memory);
+            }
+        }
         freed.clear();
     }
 }
@@ -239,21 +245,23 @@ std::shared_ptr<void> Driver::alloc(int device, size_t bytes) {
     void* memory = nullptr;
     const size_t size = bytes == 0 ? 1 : bytes;
     ask(table_.alloc, device, size, &memory);
-    bool is_in_use = false;  // then nobody knows when it is free, and it stays
     const auto free = [this, device](void* place) { free_later(table_.free, device, place); };
+    return zeroed(device, std::shared_ptr<void>(memory, free), size);
+}
+
+std::shared_ptr<void> Driver::zeroed(int device, std::shared_ptr<void> memory, size_t bytes) {
+    void* const stream = take_stream(device);  // the default one may wait for others
+    const std::shared_ptr<void> taken(stream,
+                                      [this, device](void* one) { give_stream(device, one); });
+    zero(device, memory.get(), bytes, stream);
     try {
-        void* const stream = take_stream(device);  // the default one may wait for others
-        const std::shared_ptr<void> taken(stream,
-                                          [this, device](void* one) { give_stream(device, one); });
-        zero(device, memory, size, stream);
-        is_in_use = true;
         wait_for(*record(device, stream), Deadline::never(), [] {});
-        is_in_use = false;
-        return {memory, free};
-    } catch (...) {
-        if (!is_in_use) free(memory);
+    } catch (...) {  // nobody knows when it is free, and it stays
+        const Lock lock(mutex_);
+        kept_.push_back(std::move(memory));
         throw;
     }
+    return memory;
 }
 
 }  // namespace tutti::device

@@ -95,8 +95,15 @@ public:
     void free_host(int device, void* memory) noexcept {
         free_later(table_.host_free, device, memory);
     }
+    // The same thread frees what others have made, which may wait as well.
+    using FreeOthers = void (*)(void* user, void* memory);
+    void free_later(FreeOthers free, void* user, void* memory) noexcept {
+        free_later({nullptr, 0, memory, free, user});
+    }
     // Zeroed memory of a device, which goes with the last that holds it.
     std::shared_ptr<void> alloc(int device, size_t bytes);
+    // Zeroes memory of a device that others have made, and returns it.
+    std::shared_ptr<void> zeroed(int device, std::shared_ptr<void> memory, size_t bytes);
 
 private:
     friend class Event;
@@ -121,11 +128,16 @@ private:
     void ask_of_stream(int device, void* stream, const char* argument, Ask&& ask) const;
     using Free = decltype(tutti_device_table::free);
     struct Freed {
-        Free free;
+        Free free;  // null: `free_others` does it
         int device;
         void* memory;
+        FreeOthers free_others;
+        void* user;
     };
-    void free_later(Free free, int device, void* memory) noexcept;
+    void free_later(Free free, int device, void* memory) noexcept {
+        free_later({free, device, memory, nullptr, nullptr});
+    }
+    void free_later(const Freed& one) noexcept;
     [[noreturn]] void free_all() noexcept;
 
     void* take_event(int device);
@@ -141,6 +153,7 @@ private:
     Condition changed_;
     bool frees_ TUTTI_GUARDED_BY(mutex_) = false;  // the thread runs
     std::vector<Freed> freed_ TUTTI_GUARDED_BY(mutex_);
+    std::vector<std::shared_ptr<void>> kept_ TUTTI_GUARDED_BY(mutex_);  // for good
 };
 
 }  // namespace tutti::device

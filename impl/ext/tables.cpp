@@ -77,6 +77,7 @@ tutti_backend_table read_table(const tutti_backend_table* given, const std::stri
     need(table.close, "close", owner);
     need(table.post, "post", owner);
     need(table.abort, "abort", owner);
+    if (table.alloc_memory != nullptr) need(table.free_memory, "free_memory", owner);
     return table;
 }
 

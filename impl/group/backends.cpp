@@ -219,6 +219,23 @@ bool Backends::cancel(const Work& receive) noexcept {
     return is_cancelled;
 }
 
+// Null: it has none.
+Backend* Backends::with_memory(tutti_device_type device) const {
+    const auto found = std::ranges::find(routes_, device, &Route::device);
+    return found != routes_.end() && found->can.memory ? found->backend : nullptr;
+}
+
+std::shared_ptr<void> Backends::alloc_memory(const Device& device, size_t bytes) {
+    Backend* const backend = with_memory(device.type);
+    return backend != nullptr ? backend->alloc_memory(device, bytes) : nullptr;
+}
+
+void Backends::share_memory(const Device& device, void* memory, SplitSteps& steps) {
+    if (Backend* const backend = with_memory(device.type)) {
+        backend->share_memory(device, memory, steps);
+    }
+}
+
 void Backends::begin_together() noexcept {
     for_each_owned([](Backend& backend) { backend.begin_together(); });
 }

@@ -4,6 +4,7 @@
 // the group to its end, so nothing here needs a lock.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -100,6 +101,14 @@ public:
         return staged_ != nullptr && staged_->has_waiting(call) ? staged_ : nullptr;
     }
 
+    // Whether one has memory of its own, on all ranks alike.
+    [[nodiscard]] bool have_memory() const {
+        return std::ranges::any_of(routes_, [](const Route& route) { return route.can.memory; });
+    }
+    // By the one for that type of device; see Backend.
+    std::shared_ptr<void> alloc_memory(const Device& device, size_t bytes);
+    void share_memory(const Device& device, void* memory, SplitSteps& steps);
+
     // Around messages of this thread that are under way at the same time.
     void begin_together() noexcept;
     void end_together() noexcept;
@@ -118,6 +127,7 @@ private:
     void add(tutti_device_type device, Backend& backend, std::unique_ptr<Backend> owned);
     // The route of calls without a device, and of messages of as many bytes as come.
     [[nodiscard]] const Route& of_bytes() const { return beside_ ? *beside_ : routes_.front(); }
+    [[nodiscard]] Backend* with_memory(tutti_device_type device) const;
     [[nodiscard]] Backend* find_known(const std::string& name) const;
     template <typename Act>
     void for_each_owned(Act&& act) noexcept;

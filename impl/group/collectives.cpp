@@ -155,6 +155,7 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
             if (!pass_monitored_barrier(call, sequence, until)) {
                 route.inlined->run(call, sequence, until);
             }
+            if (call.alloc) share_memory(*call.alloc, sequence, until);
         } catch (...) {
             throw Error(fail(current_status(), call.fingerprint, sequence));
         }

@@ -137,6 +137,9 @@ public:
     std::shared_ptr<Work> start(const Receive& call, int64_t timeout_ms,
                                 std::function<void()> deliver);
 
+    // Memory of the backend for that device; null: it has none. This rank's alone; see Alloc.
+    std::shared_ptr<void> alloc_of_backend(const Device& device, size_t bytes);
+
     // Several messages at once: all are checked before the first starts, and all start; one that
     // cannot has a work that has failed.
     std::vector<std::shared_ptr<Work>> start(std::span<const Message> batch, int64_t timeout_ms);
@@ -204,6 +207,7 @@ private:
     void compare_calls(const FlatCall& call, uint64_t sequence, const Deadline& deadline);
     // False if the call is no monitored barrier.
     bool pass_monitored_barrier(const FlatCall& call, uint64_t sequence, const Deadline& deadline);
+    void share_memory(const Alloc& call, uint64_t sequence, const Deadline& until);
     void adopt_backends();
     void give_up(const Status& status) noexcept;
     void learn_hosts();

@@ -334,6 +334,25 @@ typedef struct tutti_backend_table {
      *  `open`. NULL: as if it always said so; but all ranks of a group have it, or none. */
     tutti_status (*split)(void* backend, const tutti_backend_place* place, int32_t color,
                           void** out_backend, tutti_error* error);
+    /** Allocates memory of a device that the calls of this backend are faster with, for
+     *  tutti_memory_alloc: `bytes`, 1 or more, aligned to 256, with anything in it. On this rank
+     *  alone. Any thread; may block, but not for another rank. A failure, whatever it is: the
+     *  host asks the driver of the device. NULL: as if it always failed; but all ranks of a group
+     *  have it, or none. */
+    tutti_status (*alloc_memory)(void* backend, tutti_device_type device_type, int32_t device_index,
+                                 int64_t bytes, void** out_memory, tutti_error* error);
+    /** All ranks have memory of alloc_memory, of as many bytes each, and are about to use it in
+     *  calls. Called on all ranks, in one order with the collectives; messages may come meanwhile.
+     *  May block until the timeout, but fails soon after `abort`. `place`: as for `split` of color
+     *  -1; its `all_gather` is one of all ranks of this group. A failure ends the group. NULL:
+     *  nothing happens; but all ranks of a group have it, or none. */
+    tutti_status (*share_memory)(void* backend, const tutti_backend_place* place, void* memory,
+                                 tutti_error* error);
+    /** Frees memory of alloc_memory: the program has released it, and no call uses it. Once for
+     *  each, also after `close`. Any thread; may block for a device, but not for another rank. Not
+     *  NULL if there is alloc_memory.
+     *  @param user  of the table */
+    void (*free_memory)(void* user, void* memory);
 } tutti_backend_table;
 
 /** How a process of the default group meets the others: the init method that the program gave, and

@@ -43,9 +43,15 @@ TUTTI_API void tutti_memory_options_init(tutti_memory_options* options, size_t s
  *  All ranks of the group call it, in the same order as its collectives. If it fails, no rank
  *  receives memory, and the group stays usable unless the error says otherwise. The memory is
  *  zeroed, backed by pages at once and aligned to 4096 bytes. It stays valid until
- *  tutti_memory_release, also after the group has ended. A child of fork does not have it. With a
- *  device in the options it is memory of that device, aligned to 256 bytes, and other ranks do not
- *  see it.
+ *  tutti_memory_release, also after the group has ended. A child of fork does not have it.
+ *
+ *  With a device in the options it is memory of that device, aligned to 256 bytes, and other ranks
+ *  do not see it. If the backend for the device is "nccl?symmetric=1", and all ranks ask for as
+ *  many bytes, 1 or more, NCCL registers the memory on all of them, which may make calls faster;
+ *  this binds the group to the device as its first call there does. Then a sum or a gather of this
+ *  group has the same place of the same allocation on all ranks, or such memory on none: not a part
+ *  of it that begins elsewhere, and not other memory on some ranks. What the program has released
+ *  is freed when all ranks have released it and allocate other memory, or when the group ends.
  *  @param group       TUTTI_GROUP_WORLD or a group this process is a member of
  *  @param bytes       bytes, 0 or more; ranks may differ
  *  @param options     NULL: defaults
@@ -63,7 +69,8 @@ TUTTI_API tutti_status tutti_memory_alloc(tutti_group* group, int64_t bytes,
                                           tutti_error* error);
 
 /** Releases memory of tutti_memory_alloc. Other ranks need not call it. The pages are freed at
- *  once, or when the last operation of this process that uses the memory is done.
+ *  once, or when the last operation of this process that uses the memory is done; memory that NCCL
+ *  has registered is freed later: see tutti_memory_alloc.
  *  @param memory  owned until now; NULL and any other address are ignored
  *  Blocks:  never
  *  Threads: any

@@ -180,6 +180,13 @@ static void abort_it(void* backend, tutti_status status, const char* why) {
     (void)backend, (void)status, (void)why;
 }
 
+static tutti_status alloc_memory(void* backend, tutti_device_type device_type, int32_t device_index,
+                                 int64_t bytes, void** out_memory, tutti_error* failure) {
+    (void)backend, (void)device_type, (void)device_index, (void)bytes, (void)failure;
+    *out_memory = NULL;
+    return TUTTI_OK;
+}
+
 static tutti_backend_table table_of(const char* name, void* user) {
     tutti_backend_table table;
     memset(&table, 0, sizeof table);
@@ -214,6 +221,10 @@ static void a_table_is_checked_when_it_is_registered(void** state) {
     table.describe = NULL;
     EXPECT_ERROR(tutti_backend_register(&table, &error), TUTTI_ERR_INVALID_ARGUMENT,
                  "describe is NULL");
+    table = table_of("mine", NULL);
+    table.alloc_memory = alloc_memory;
+    EXPECT_ERROR(tutti_backend_register(&table, &error), TUTTI_ERR_INVALID_ARGUMENT,
+                 "free_memory is NULL");
     table = table_of("gloo", NULL);
     EXPECT_ERROR(tutti_backend_register(&table, &error), TUTTI_ERR_INVALID_ARGUMENT,
                  "there is a backend \"gloo\" already");

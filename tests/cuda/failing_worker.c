@@ -2,6 +2,7 @@
  * ended, as tests/support/processes.h wants it. Steps:
  *   init     the default group, env://
  *   call X   one X on a device: all_reduce, ring (a message to the next rank), alloc
+ *   share    memory of tutti_memory_alloc takes the place of the calls' own
  *   loop X   until it fails, "." for every one that did not
  *   start    an all_reduce as a work;  wait: for it
  *   cpu      an all_reduce on the CPU
@@ -60,13 +61,24 @@ static tutti_status pass_on(const tutti_call_options* options) {
     return status;
 }
 
-static tutti_status alloc(void) {
+static tutti_status alloc(int64_t bytes, void** memory) {
     tutti_memory_options options = TUTTI_MEMORY_OPTIONS_INIT;
-    void* memory = NULL;
     options.device_type = TUTTI_CUDA;
     options.device_index = device;
-    const tutti_status status = tutti_memory_alloc(me.group, 4096, &options, &memory, &me.error);
+    return tutti_memory_alloc(me.group, bytes, &options, memory, &me.error);
+}
+
+static tutti_status alloc_and_release(void) {
+    void* memory = NULL;
+    const tutti_status status = alloc(4096, &memory);
     tutti_memory_release(memory);
+    return status;
+}
+
+static tutti_status share(void) {
+    void* memory = NULL;
+    const tutti_status status = alloc(COUNT * (int64_t)sizeof(int32_t), &memory);
+    if (status == TUTTI_OK) numbers[0] = (int32_t*)memory;
     return status;
 }
 
@@ -74,7 +86,7 @@ static tutti_status call(const char* what) {
     tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
     options.stream = ++turn % 2 == 0 ? stream : NULL;
     if (strcmp(what, "ring") == 0) return pass_on(&options);
-    if (strcmp(what, "alloc") == 0) return alloc();
+    if (strcmp(what, "alloc") == 0) return alloc_and_release();
     const tutti_buffer buffer = of(numbers[0]);
     return add_up(&me, &buffer, &options, NULL);
 }
@@ -118,6 +130,7 @@ static tutti_status take(const char* step) {
     if (strncmp(step, "call ", 5) == 0) return call(what);
     if (strncmp(step, "loop ", 5) == 0) return loop(what);
     if (strcmp(step, "start") == 0) return start();
+    if (strcmp(step, "share") == 0) return share();
     if (strcmp(step, "wait") == 0) return wait_for_it();
     if (strcmp(step, "cpu") == 0) return add_on_the_cpu();
     if (strcmp(step, "pause") == 0) return pause_here();

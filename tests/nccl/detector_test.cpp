@@ -89,12 +89,31 @@ struct Rank {
         return result == ncclSuccess;
     }
     [[nodiscard]] ncclResult_t sum(CUstream on) const {
+        return sum(on, reinterpret_cast<void*>(memory));
+    }
+    [[nodiscard]] ncclResult_t sum(CUstream on, void* data) const {
         use();
-        void* const data = reinterpret_cast<void*>(memory);
         ok(NCCL(ncclGroupStart)());
         ok(NCCL(ncclAllReduce)(data, data, count, ncclUint8, ncclSum, comm,
                                reinterpret_cast<cudaStream_t>(on)));
         return NCCL(ncclGroupEnd)();
+    }
+    // Memory for windows, with numbers in it.
+    [[nodiscard]] char* make_piece() const {
+        use();
+        void* made = nullptr;
+        ok(NCCL(ncclMemAlloc)(&made, 2 * count));
+        ok(VERSIONED(cuMemsetD8Async)(reinterpret_cast<CUdeviceptr>(made), 1, 2 * count, stream));
+        return static_cast<char*>(made);
+    }
+    // `window` is there when this one is settled.
+    void add(char* piece, ncclWindow_t& window, size_t bytes = 2 * count) const {
+        use();
+        ok(NCCL(ncclCommWindowRegister)(comm, piece, bytes, &window, NCCL_WIN_COLL_SYMMETRIC));
+    }
+    void remove(ncclWindow_t window) const {
+        use();
+        ok(NCCL(ncclCommWindowDeregister)(comm, window));
     }
 };
 
@@ -120,6 +139,14 @@ struct Ranks {
             }
         }
     }
+    // A window of each rank, of new memory.
+    void add_windows() {
+        for (int rank = 0; rank < 2; ++rank) {
+            pieces[rank] = both[rank].make_piece();
+            both[rank].add(pieces[rank], windows[rank]);
+        }
+        settle();
+    }
     // Until NCCL does not do it at once.
     void sum_until_in_progress() {
         for (int turn = 0; turn < 100; ++turn) {
@@ -131,6 +158,8 @@ struct Ranks {
         std::_Exit(4);
     }
     Rank both[2];
+    char* pieces[2] = {nullptr, nullptr};
+    ncclWindow_t windows[2] = {nullptr, nullptr};
 };
 
 // The text of standard error of a process that makes the mistake; it must have ended by abort().
@@ -291,6 +320,118 @@ void a_destroy_before_the_flush_is_found(void**) {
     });
 }
 
+void windows_that_are_right_are_not_reported(void**) {
+    const std::string report = report_of([](Ranks& ranks) {
+        for (int turn = 0; turn < 3; ++turn) {
+            ranks.add_windows();
+            ncclWindow_t first[2] = {ranks.windows[0], ranks.windows[1]};
+            char* const pieces[2] = {ranks.pieces[0], ranks.pieces[1]};
+            ranks.add_windows();
+            ranks.wait();
+            for (int rank = 0; rank < 2; ++rank) ranks.both[rank].remove(first[rank]);
+            for (int rank = 0; rank < 2; ++rank) {
+                ranks.both[rank].use();
+                ok(NCCL(ncclMemFree)(pieces[rank]));
+                ok(ranks.both[rank].sum(ranks.both[rank].stream, ranks.pieces[rank] + 512));
+            }
+            ranks.settle();
+            ranks.wait();
+            for (int rank = 0; rank < 2; ++rank) ranks.both[rank].remove(ranks.windows[rank]);
+        }
+    });
+    assert_string_equal(report.c_str(), "nothing was found");
+}
+
+void windows_of_different_sizes_are_found(void**) {
+    expect("of different sizes", [](Ranks& ranks) {
+        for (int rank = 0; rank < 2; ++rank) {
+            ranks.both[rank].add(ranks.both[rank].make_piece(), ranks.windows[rank],
+                                 count + static_cast<size_t>(rank));
+        }
+        ranks.settle();
+    });
+}
+
+void a_window_in_another_order_is_found(void**) {
+    expect("in different places among their calls", [](Ranks& ranks) {
+        ok(ranks.both[0].sum(ranks.both[0].stream));
+        while (!ranks.both[0].is_settled()) {
+        }
+        ranks.add_windows();
+    });
+}
+
+void a_window_that_is_left_is_found(void**) {
+    expect("that has windows", [](Ranks& ranks) {
+        ranks.add_windows();
+        ok(NCCL(ncclCommDestroy)(ranks.both[0].comm));
+    });
+}
+
+void memory_that_is_freed_while_it_is_registered_is_found(void**) {
+    expect("memory that is registered", [](Ranks& ranks) {
+        ranks.add_windows();
+        ranks.both[1].use();
+        ok(NCCL(ncclMemFree)(ranks.pieces[1]));
+    });
+}
+
+void freed_memory_that_is_registered_is_found(void**) {
+    expect("freed memory", [](Ranks& ranks) {
+        char* const piece = ranks.both[0].make_piece();
+        ranks.both[0].use();
+        while (CUDA(cuStreamQuery)(ranks.both[0].stream) != CUDA_SUCCESS) {
+        }
+        ok(NCCL(ncclMemFree)(piece));
+        ranks.both[0].add(piece, ranks.windows[0]);
+    });
+}
+
+void a_window_that_goes_before_its_call_is_found(void**) {
+    expect("a call that uses it is under way", [](Ranks& ranks) {
+        ranks.add_windows();
+        ok(ranks.both[0].sum(ranks.both[0].stream, ranks.pieces[0]));
+        while (!ranks.both[0].is_settled()) {
+        }
+        ranks.both[0].remove(ranks.windows[0]);
+    });
+}
+
+void a_window_that_goes_twice_is_found(void**) {
+    expect("what is not registered", [](Ranks& ranks) {
+        ranks.add_windows();
+        ranks.both[0].remove(ranks.windows[0]);
+        ranks.both[0].remove(ranks.windows[0]);
+    });
+}
+
+void the_end_of_a_window_by_the_other_function_is_found(void**) {
+    expect("of another kind", [](Ranks& ranks) {
+        ranks.add_windows();
+        ok(NCCL(ncclCommDeregister)(ranks.both[0].comm, ranks.windows[0]));
+    });
+}
+
+void windows_that_go_in_another_order_are_found(void**) {
+    expect("have deregistered different windows", [](Ranks& ranks) {
+        ranks.add_windows();
+        ranks.both[0].remove(ranks.windows[0]);
+        ranks.add_windows();
+    });
+}
+
+void different_places_of_one_call_are_found(void**) {
+    expect("different places in their windows", [](Ranks& ranks) {
+        ranks.add_windows();
+        for (int rank = 0; rank < 2; ++rank) {
+            const Rank& one = ranks.both[rank];
+            ok(one.sum(one.stream, ranks.pieces[rank] + 512 * rank));
+        }
+        ranks.settle();
+        ranks.wait();
+    });
+}
+
 }  // namespace
 
 int main() {
@@ -305,6 +446,17 @@ int main() {
         cmocka_unit_test(inputs_that_are_not_waited_for_are_found),
         cmocka_unit_test(memory_that_is_freed_too_early_is_found),
         cmocka_unit_test(a_destroy_before_the_flush_is_found),
+        cmocka_unit_test(windows_that_are_right_are_not_reported),
+        cmocka_unit_test(windows_of_different_sizes_are_found),
+        cmocka_unit_test(a_window_in_another_order_is_found),
+        cmocka_unit_test(a_window_that_is_left_is_found),
+        cmocka_unit_test(memory_that_is_freed_while_it_is_registered_is_found),
+        cmocka_unit_test(freed_memory_that_is_registered_is_found),
+        cmocka_unit_test(a_window_that_goes_before_its_call_is_found),
+        cmocka_unit_test(a_window_that_goes_twice_is_found),
+        cmocka_unit_test(the_end_of_a_window_by_the_other_function_is_found),
+        cmocka_unit_test(windows_that_go_in_another_order_are_found),
+        cmocka_unit_test(different_places_of_one_call_are_found),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

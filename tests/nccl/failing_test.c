@@ -9,11 +9,13 @@
 
 enum { RANKS = 3 };
 
-static void a_rank_that_is_killed_is_named_by_all_others(void** state) {
-    team* const all = (team*)*state;
+static void kill_one_that_loops(team* all, const char* loop) {
     const int32_t victim = 1;
-    team_start_all(all, RANKS, PATIENT, LIST("init", "loop all_reduce", "destroy"));
-    for (int32_t index = 0; index < RANKS; ++index) EXPECT_DONE(all, index, "init");
+    team_start_all(all, RANKS, PATIENT, LIST("init", "share", loop, "destroy"));
+    for (int32_t index = 0; index < RANKS; ++index) {
+        EXPECT_DONE(all, index, "init");
+        EXPECT_DONE(all, index, "share");
+    }
     team_await_progress(all, victim, 3);
     team_signal(all, victim, SIGKILL);
     for (int32_t index = 0; index < RANKS; ++index) {
@@ -24,6 +26,14 @@ static void a_rank_that_is_killed_is_named_by_all_others(void** state) {
     }
     team_expect_ends(all, victim);
     assert_true(WIFSIGNALED(team_await_end(all, victim)));
+}
+
+static void a_rank_that_is_killed_is_named_by_all_others(void** state) {
+    kill_one_that_loops((team*)*state, "loop all_reduce");
+}
+
+static void a_rank_that_is_killed_while_memory_is_shared_is_named(void** state) {
+    kill_one_that_loops((team*)*state, "loop alloc");
 }
 
 static void a_rank_that_is_stopped_is_named_and_learns_that_it_was_dropped(void** state) {
@@ -92,6 +102,7 @@ static void a_group_serves_the_cpu_beside_nccl(void** state) {
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEAM_TEST(a_rank_that_is_killed_is_named_by_all_others),
+        TEAM_TEST(a_rank_that_is_killed_while_memory_is_shared_is_named),
         TEAM_TEST(a_rank_that_is_stopped_is_named_and_learns_that_it_was_dropped),
         TEAM_TEST(a_rank_that_never_comes_is_named),
         TEAM_TEST(a_rank_that_has_left_is_named),

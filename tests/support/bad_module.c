@@ -73,6 +73,9 @@ static const tutti_backend_table table = {
     NULL,
     NULL,
     NULL,
+    NULL,
+    NULL,
+    NULL,
     NULL};
 
 static const tutti_module module = {sizeof(tutti_module),

@@ -87,6 +87,7 @@ Capabilities describe(const tutti_backend_table& table, const std::string& setti
     can.reproducible = (said.flags & TUTTI_BACKEND_REPRODUCIBLE) != 0;
     can.messages = (said.kinds & messages) != 0;
     can.high_priority = (said.flags & TUTTI_BACKEND_HIGH_PRIORITY) != 0;
+    can.memory = table.alloc_memory != nullptr;
     can.byte_messages = false;
     can.tags = (said.flags & TUTTI_BACKEND_PLAIN_MESSAGES) == 0;
     return can;

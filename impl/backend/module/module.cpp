@@ -79,6 +79,31 @@ public:
         return true;
     }
 
+    std::shared_ptr<void> alloc_memory(const Device& device, size_t bytes) {
+        void* memory = nullptr;
+        tutti_error error = empty_error();
+        const tutti_status code = table.alloc_memory(instance, device.type, device.index,
+                                                     static_cast<int64_t>(bytes), &memory, &error);
+        if (code != TUTTI_OK || memory == nullptr) return nullptr;
+        device::Driver& driver = device::Driver::of(device.type);
+        return {memory, [&driver, free = table.free_memory, user = table.user](void* given) {
+                    driver.free_later(free, user, given);
+                }};
+    }
+
+    void share_memory(const Device& device, void* memory, SplitSteps& steps) {
+        const bool is_of_use =
+            can.completion != Completion::Stream || on_stream_.take(device);  // as its calls
+        bool all_have = true;
+        for (const auto& one : steps.all_gather(is_of_use ? "1" : "0")) all_have &= one == "1";
+        if (!all_have || table.share_memory == nullptr) return;
+        Place place([&](const std::string& mine) { return steps.all_gather(mine); }, *this,
+                    steps.deadline(), "");
+        tutti_error error = empty_error();
+        const tutti_status code = table.share_memory(instance, place.raw(), memory, &error);
+        if (code != TUTTI_OK) throw Error(with_cause(status_of(code, error)));
+    }
+
     // Throws for a call that never began.
     void post(std::shared_ptr<PostedCall> call) {
         if (can.completion == Completion::Stream) on_their_way_.add(*call);
@@ -310,6 +335,12 @@ public:
         const bool has_split = at_->split(how, opened.get());
         if (has_split && opened) made = as_backend(std::move(opened));
         return has_split;
+    }
+    std::shared_ptr<void> alloc_memory(const Device& device, size_t bytes) override {
+        return at_->alloc_memory(device, bytes);
+    }
+    void share_memory(const Device& device, void* memory, SplitSteps& steps) override {
+        at_->share_memory(device, memory, steps);
     }
     void abort(const Status& status) noexcept override { at_->abort(status); }
     void left(int rank) noexcept override { at_->left(rank); }

@@ -33,6 +33,14 @@ void OnStream::be_on(const Device& device) {
     }
 }
 
+bool OnStream::take(const Device& device) {
+    const Lock lock(mutex_);
+    const bool is_another =
+        driver_ != nullptr && (driver_->type() != device.type || device_ != device.index);
+    if (!is_another) be_on(device);
+    return !is_another;
+}
+
 device::EventPointer OnStream::begin(const Device& device, void* stream) {
     {
         const Lock lock(mutex_);

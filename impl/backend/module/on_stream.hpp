@@ -21,6 +21,8 @@ public:
     OnStream(const OnStream&) = delete;
     OnStream& operator=(const OnStream&) = delete;
 
+    // Takes the device for the one of all calls. False: it is another one.
+    bool take(const Device& device);
     // Records the present end of a caller's stream. Throws for another device than the first.
     device::EventPointer begin(const Device& device, void* stream);
     // Looks whether the call can be on its caller's stream. If so, and if no graph is made of it,

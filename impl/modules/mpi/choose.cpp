@@ -139,6 +139,9 @@ constexpr tutti_backend_table table{
     .check = nullptr,
     .split = [](void* backend, const tutti_backend_place* place, int32_t color, void** out,
                 tutti_error* error) { return it().split(backend, place, color, out, error); },
+    .alloc_memory = nullptr,
+    .share_memory = nullptr,
+    .free_memory = nullptr,
 };
 constexpr tutti_module module{sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr, nullptr};
 

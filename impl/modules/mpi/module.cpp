@@ -300,6 +300,9 @@ constexpr tutti_backend_table table{
     .together = nullptr,
     .check = nullptr,
     .split = split,
+    .alloc_memory = nullptr,
+    .share_memory = nullptr,
+    .free_memory = nullptr,
 };
 constexpr tutti_module module{sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr, nullptr};
 

@@ -11,6 +11,7 @@ namespace tutti::nccl {
 
 using cuda::Stream;
 using Comm = struct ncclComm*;
+using WindowHandle = struct ncclWindow_vidmem*;
 
 struct UniqueId {
     char internal[128];
@@ -48,8 +49,9 @@ enum class RedOp : int { Sum = 0, Prod = 1, Max = 2, Min = 3, Avg = 4 };
 // ncclScalarResidence_t.
 enum class Residence : int { Device = 0, HostImmediate = 1 };
 
-constexpr int undefined = INT_MIN;  // NCCL_CONFIG_UNDEF_INT
-constexpr int no_color = -1;        // NCCL_SPLIT_NOCOLOR
+constexpr int undefined = INT_MIN;   // NCCL_CONFIG_UNDEF_INT
+constexpr int no_color = -1;         // NCCL_SPLIT_NOCOLOR
+constexpr int window_symmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
 
 // ncclConfig_t of 2.28. NCCL reads no further than it knows, and takes what is newer than `version`
 // for undefined.
@@ -102,8 +104,14 @@ struct Config {
     F(error_string, ncclGetErrorString, Result) \
     F(last_error, ncclGetLastError, Comm)
 
-// Functions that only later releases have; null if not.
-#define TUTTI_NCCL_LATER_FUNCTIONS(F) \
-    F(all_to_all, ncclAlltoAll, const void*, void*, size_t, DataType, Comm, Stream)
+// Functions that only later releases have, or that are done without; null if they are not there.
+#define TUTTI_NCCL_LATER_FUNCTIONS(F)                                                   \
+    F(all_to_all, ncclAlltoAll, const void*, void*, size_t, DataType, Comm, Stream)     \
+    F(mem_alloc, ncclMemAlloc, void**, size_t)                                          \
+    F(mem_free, ncclMemFree, void*)                                                     \
+    F(comm_register, ncclCommRegister, Comm, void*, size_t, void**)                     \
+    F(comm_deregister, ncclCommDeregister, Comm, void*)                                 \
+    F(window_register, ncclCommWindowRegister, Comm, void*, size_t, WindowHandle*, int) \
+    F(window_deregister, ncclCommWindowDeregister, Comm, WindowHandle)
 
 }  // namespace tutti::nccl

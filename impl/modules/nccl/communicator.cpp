@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds leave_time{1};
 constexpr std::chrono::seconds close_time{2};
+constexpr std::chrono::milliseconds drain_time{20};  // of a communicator that is aborted
 constexpr std::chrono::microseconds rest{50};
 
 // NCCL takes calls for one device from one communicator at a time, in the whole process.
@@ -34,13 +35,13 @@ tutti_error error_of(const Failure& failure) {
 }
 
 Communicator::Communicator(const Library& nccl, const tutti_backend_place& place,
-                           const UniqueId& id, const Config& config)
+                           const UniqueId& id, const Settings& settings)
     : nccl_(nccl),
       host_(*place.host),
       rank_(place.rank),
       size_(place.size),
       id_(id),
-      config_(config),
+      settings_(settings),
       is_bound_(place.is_bound != 0) {}
 
 void Communicator::start_on(int device) {
@@ -138,9 +139,11 @@ bool Communicator::step() {
                 end_issue();
                 return true;
             }
-            if (waiting_.empty() || is_held_ || !take_device()) return false;
+            if (waiting_.empty() || is_held_ || (is_sharing_ && ahead_ == 0)) return false;
+            if (!take_device()) return false;
             under_way_ = std::move(waiting_.front());
             waiting_.pop_front();
+            if (is_sharing_) --ahead_;
             issue(under_way_);
             return true;
         default:
@@ -153,7 +156,7 @@ void Communicator::start() {
     start_ =
         begin([&nccl = nccl_, id = id_, rank = rank_, size = size_](
                   Comm* comm, Config* how) { return nccl.comm_init(comm, size, id, rank, how); },
-              config_);
+              settings_.config);
 }
 
 std::shared_ptr<Communicator::Start> Communicator::begin(Make make, const Config& how) const {
@@ -170,7 +173,7 @@ std::shared_ptr<Communicator::Start> Communicator::begin(Make make, const Config
             start->state = Start::Returned;
         }
     };
-    if (config_.blocking == 1) {
+    if (settings_.config.blocking == 1) {
         std::thread(run).detach();
     } else {
         run();
@@ -225,6 +228,7 @@ void Communicator::issue(const Batch& batch) {
         throw;
     }
     nccl_.check(nccl_.group_end(), "ncclGroupEnd", comm_);
+    stream_ = stream;
 }
 
 Stream Communicator::stream_of(const tutti_backend_call* call) const {
@@ -295,6 +299,7 @@ cuda::DevicePointer Communicator::scratch(size_t offset, size_t bytes) {
 void Communicator::end_issue() {
     for (const RedOp op : ops_) nccl_.redop_destroy(op, comm_);
     ops_.clear();
+    if (!windows_.empty()) note_use(stream_);
     give_device();
     for (const tutti_backend_call* call : std::exchange(under_way_, {})) host_.enqueued(call);
 }
@@ -334,12 +339,22 @@ void Communicator::end(const Failure& why, Batch& failed) {
 void Communicator::end_comm(Comm comm, Batch calls) noexcept {
     try {
         const cuda::InContext context(nccl_.driver(), device_);
+        Windows windows;
+        if (calls.empty()) {
+            Lock lock(mutex_);
+            const bool has_some = !windows_.empty() && registering_ == nullptr;
+            const auto until = std::chrono::steady_clock::now() + drain_time;
+            if (has_some && await_unused(lock, until)) windows = std::exchange(windows_, {});
+        }
+        deregister(comm, windows);
+        free_later(std::move(windows));
         nccl_.comm_abort(comm);
     } catch (const Failure&) {  // the device is lost
     }
     give_device();
     finish(calls);
     const Lock lock(mutex_);
+    free_later(std::exchange(windows_, {}));
     comm_ = nullptr;
     --enders_;
     ended_.notify_all();
@@ -367,11 +382,18 @@ void Communicator::end_now(const Failure& why) {
 // Waits until the calls on the stream end, on all ranks.
 void Communicator::leave() {
     Lock lock(mutex_);
-    if (stage_ != Stage::Ready || !under_way_.empty() || !waiting_.empty() || is_held_) return;
+    if (stage_ != Stage::Ready || !under_way_.empty() || !waiting_.empty()) return;
+    if (is_held_ || is_sharing_) return;
     stage_ = Stage::Leaving;
     try {
         const cuda::InContext context(nccl_.driver(), device_);
         const auto until = std::chrono::steady_clock::now() + leave_time;
+        if (!windows_.empty()) {
+            if (!await_unused(lock, until)) return;
+            deregister(comm_, windows_);
+            free_later(std::exchange(windows_, {}));
+            give_device();
+        }
         nccl_.check(nccl_.comm_finalize(comm_), "ncclCommFinalize", comm_);
         while (!is_settled()) {
             if (std::chrono::steady_clock::now() > until) return;  // then it is aborted
@@ -393,6 +415,8 @@ void Communicator::close() {
         const cuda::InContext context(nccl_.driver(), device_);
         if (comm_ != nullptr) nccl_.comm_destroy(comm_);
         comm_ = nullptr;
+        if (last_use_ != nullptr) nccl_.driver().event_destroy(last_use_);
+        last_use_ = nullptr;
     } catch (const Failure&) {
     }
     release();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -16,6 +17,8 @@
 
 #include "collectives.hpp"
 #include "library.hpp"
+#include "memory.hpp"
+#include "settings.hpp"
 #include "tutti/ext.h"
 
 namespace tutti::nccl {
@@ -25,7 +28,7 @@ tutti_error error_of(const Failure& failure);
 class Communicator : public std::enable_shared_from_this<Communicator> {
 public:
     Communicator(const Library& nccl, const tutti_backend_place& place, const UniqueId& id,
-                 const Config& config);
+                 const Settings& settings);
 
     // Makes the communicator on this device, before its first call. Does not wait for other ranks.
     void start_on(int device);
@@ -40,6 +43,11 @@ public:
     void close();
     // Throws Failure. False: not now. Null: this rank is in no new group.
     bool split(const tutti_backend_place& place, int color, std::shared_ptr<Communicator>& made);
+    // Memory for share(). Throws Failure, also where it would be of no use.
+    [[nodiscard]] void* make_memory(int device, size_t bytes) const;
+    // Registers memory of all ranks, of one size, if that is possible on all of them; deregisters
+    // what all of them have given back. Throws Failure.
+    void share(const tutti_backend_place& place, std::shared_ptr<Memory> memory);
 
 private:
     using Lock = std::unique_lock<std::mutex>;
@@ -82,7 +90,25 @@ private:
     bool take_device();
     void give_device();
     [[nodiscard]] bool is_drained(const tutti_backend_place& place) const;
+    enum class Registration : char { None, Local, Window };
+    [[nodiscard]] Registration registration() const;
+    [[nodiscard]] Registration registration_of(const Memory& memory) const;
+    using Windows = std::vector<std::shared_ptr<Window>>;
+    void deregister(Comm comm, const Windows& windows) const noexcept;
+    bool await_unused(Lock& lock, std::chrono::steady_clock::time_point until);
+    [[nodiscard]] bool is_window_in_use() const;
+    void note_use(Stream stream);
+    static void free_later(Windows windows) noexcept;
     // Without it.
+    class Turn;
+    struct Agreement;
+    [[nodiscard]] Agreement agree(const tutti_backend_place& place, const Memory& memory);
+    void take_turn(const tutti_backend_place& place, int device, uint64_t key);
+    [[nodiscard]] bool has_turn(int device);
+    void begin_registration(Registration how, const std::shared_ptr<Window>& window,
+                            Windows unused);
+    void await_registration(const tutti_backend_place& place);
+    void await_end(const Failure& loss);
     struct Readiness;
     Readiness hold(const tutti_backend_place& place);
     bool hold_on_all_ranks(const tutti_backend_place& place);
@@ -99,7 +125,7 @@ private:
     const int rank_;
     const int size_;
     const UniqueId id_;  // of one that is not split from another
-    const Config config_;
+    const Settings settings_;
     const bool is_bound_;
 
     std::mutex mutex_;
@@ -111,15 +137,22 @@ private:
     std::shared_ptr<Start> start_;
     Comm comm_ = nullptr;
     std::deque<Batch> waiting_;
-    Batch under_way_;         // NCCL has it, and has not said that it is on the stream
-    std::vector<RedOp> ops_;  // made for that
-    Batch gathered_;          // messages that go together
+    Batch under_way_;          // NCCL has it, and has not said that it is on the stream
+    std::vector<RedOp> ops_;   // made for that
+    Stream stream_ = nullptr;  // of that
+    Batch gathered_;           // messages that go together
     int together_ = 0;
     uint64_t last_sequence_ = 0;    // of the collectives so far
     bool is_held_ = false;          // for a split: no call begins
     std::shared_ptr<Start> split_;  // the last, which NCCL may write as long as this is there
     std::vector<Scratch> scratch_;  // the last is the largest
-    int enders_ = 0;                // threads that end the communicator
+    Windows windows_;               // on all ranks alike
+    size_t registered_bytes_ = 0;   // so far
+    bool is_sharing_ = false;       // then no more calls begin than
+    size_t ahead_ = 0;              // these, the first that wait
+    std::shared_ptr<Start> registering_;
+    cuda::Event last_use_ = nullptr;  // the end of the last call that was issued beside windows
+    int enders_ = 0;                  // threads that end the communicator
 };
 
 }  // namespace tutti::nccl

@@ -1,6 +1,7 @@
-// What all ranks tell each other while the backend is opened or split.
+// What all ranks tell each other while the backend is opened or split, or shares memory.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "library.hpp"
@@ -18,6 +19,22 @@ std::vector<Value> all_gather(const tutti_backend_place& place, int size, const 
         place.host->all_gather(&place, &mine, sizeof mine, all.data(), &error);
     if (status != TUTTI_OK) throw Failure{status, 0, error.message};
     return all;
+}
+
+// The same, for as many bytes as all ranks give.
+inline std::vector<std::string> all_gather(const tutti_backend_place& place, int size,
+                                           const std::string& mine) {
+    std::string all(mine.size() * static_cast<size_t>(size), '\0');
+    tutti_error error{};
+    error.struct_size = sizeof error;
+    const tutti_status status =
+        place.host->all_gather(&place, mine.data(), mine.size(), all.data(), &error);
+    if (status != TUTTI_OK) throw Failure{status, 0, error.message};
+    std::vector<std::string> parts;
+    for (size_t at = 0; at < all.size(); at += mine.size()) {
+        parts.push_back(all.substr(at, mine.size()));
+    }
+    return parts;
 }
 
 }  // namespace tutti::nccl

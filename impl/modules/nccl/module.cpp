@@ -7,6 +7,7 @@
 #include "gather.hpp"
 #include "library.hpp"
 #include "mapping.hpp"
+#include "memory.hpp"
 #include "settings.hpp"
 #include "tutti/ext.h"
 
@@ -63,8 +64,8 @@ tutti_status open_backend(void* /*user*/, const tutti_backend_place* place, void
                           tutti_error* error) {
     return guard(error, [&] {
         const Library& nccl = Library::get();
-        const Config config = named(settings_of(place->settings, nccl.version()).config, *place);
-        auto made = std::make_shared<Communicator>(nccl, *place, agree(nccl, *place), config);
+        const Settings settings = named(settings_of(place->settings, nccl.version()), *place);
+        auto made = std::make_shared<Communicator>(nccl, *place, agree(nccl, *place), settings);
         if (place->is_bound != 0) made->start_on(place->device_index);
         *backend = new Backend{std::move(made)};
     });
@@ -110,6 +111,22 @@ tutti_status split(void* backend, const tutti_backend_place* place, int32_t colo
     });
 }
 
+tutti_status alloc_memory(void* backend, tutti_device_type /*device_type*/, int32_t device_index,
+                          int64_t bytes, void** out_memory, tutti_error* error) {
+    return guard(error, [&] {
+        *out_memory = of(backend).make_memory(device_index, static_cast<size_t>(bytes));
+    });
+}
+
+tutti_status share_memory(void* backend, const tutti_backend_place* place, void* memory,
+                          tutti_error* error) {
+    return guard(error, [&] { of(backend).share(*place, Memory::find(memory)); });
+}
+
+void free_memory(void* /*user*/, void* memory) {
+    Memory::give_back(memory);
+}
+
 constexpr tutti_backend_table table{
     .struct_size = sizeof(tutti_backend_table),
     .version = TUTTI_EXT_VERSION,
@@ -127,6 +144,9 @@ constexpr tutti_backend_table table{
     .together = together,
     .check = check,
     .split = split,
+    .alloc_memory = alloc_memory,
+    .share_memory = share_memory,
+    .free_memory = free_memory,
 };
 
 constexpr tutti_module module{

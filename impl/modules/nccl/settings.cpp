@@ -23,6 +23,7 @@ struct Setting {
     int Config::*place;  // null: none of NCCL's
     int least, most;
     int since = oldest;  // the version of NCCL that has it
+    bool Settings::*own = nullptr;
 };
 constexpr Setting settings_known[] = {
     {"blocking", &Config::blocking, 0, 1},
@@ -30,12 +31,13 @@ constexpr Setting settings_known[] = {
     {"channels_per_net_peer", &Config::channels_per_net_peer, 1, 64, 22800},
     {"collnet_enable", &Config::collnet_enable, 0, 1, 22700},
     {"cta_policy", &Config::cta_policy, 0, 3, 22700},
-    {"is_high_priority_stream", nullptr, 0, 1},
+    {"is_high_priority_stream", nullptr, 0, 1, oldest, &Settings::is_high_priority_stream},
     {"max_ctas", &Config::max_ctas, 1, 64},
     {"min_ctas", &Config::min_ctas, 1, 64},
     {"nvlink_centric_sched", &Config::nvlink_centric_sched, 0, 1, 22800},
     {"nvls_ctas", &Config::nvls_ctas, 1, 64, 22700},
     {"split_share", &Config::split_share, 0, 1},
+    {"symmetric", nullptr, 0, 1, oldest, &Settings::symmetric},
     {"traffic_class", &Config::traffic_class, 0, 255, 22600},
 };
 
@@ -86,7 +88,7 @@ void read_number(std::string_view name, std::string_view text, int version, Sett
     if (found->place != nullptr) {
         settings.config.*found->place = value;
     } else {
-        settings.is_high_priority_stream = value == 1;
+        settings.*found->own = value == 1;
     }
 }
 
@@ -120,11 +122,11 @@ Settings settings_of(const char* text, int version) {
     return settings;
 }
 
-Config named(Config config, const tutti_backend_place& place) {
+Settings named(Settings settings, const tutti_backend_place& place) {
     constexpr size_t least = offsetof(tutti_backend_place, group_name) + sizeof place.group_name;
     const bool has_name = place.struct_size >= least && *place.group_name != '\0';
-    config.comm_name = has_name ? kept(place.group_name) : nullptr;
-    return config;
+    settings.config.comm_name = has_name ? kept(place.group_name) : nullptr;
+    return settings;
 }
 
 }  // namespace tutti::nccl

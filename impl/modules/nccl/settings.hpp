@@ -9,6 +9,7 @@ namespace tutti::nccl {
 struct Settings {
     Config config;                         // of a communicator, for this version of NCCL
     bool is_high_priority_stream = false;  // torch's name
+    bool symmetric = false;                // memory of tutti_memory_alloc is registered
 };
 
 // Throws Failure, naming the setting. Texts in the configuration stay for good.
@@ -16,6 +17,6 @@ Settings settings_of(const char* text, int version);
 
 // The same, for a communicator of the group at this place: NCCL's log and profilers name it, from
 // 2.27 on.
-Config named(Config config, const tutti_backend_place& place);
+Settings named(Settings settings, const tutti_backend_place& place);
 
 }  // namespace tutti::nccl

@@ -31,7 +31,7 @@ struct Communicator::Readiness {
 
 // Nothing that came is still to begin, or on a stream.
 bool Communicator::is_drained(const tutti_backend_place& place) const {
-    if (!under_way_.empty() || !waiting_.empty() || !gathered_.empty()) return false;
+    if (!under_way_.empty() || !waiting_.empty() || !gathered_.empty() || is_sharing_) return false;
     for (const auto until = Clock::now() + time_to_drain;;) {
         tutti_error error = error_of({});
         int32_t ended = 0;
@@ -77,7 +77,7 @@ void Communicator::begin_split(const tutti_backend_place& place, int color) {
          key = std::max(place.rank, 0)](Comm* made, Config* config) {
             return nccl.comm_split(comm, color, key, made, config);
         },
-        named(config_, place));
+        named(settings_, place).config);
 }
 
 // Until NCCL is done with it, of which the communicator that is split tells.
@@ -126,7 +126,7 @@ bool Communicator::split(const tutti_backend_place& place, int color,
         throw;
     }
     if (color < 0) return true;
-    made = std::make_shared<Communicator>(nccl_, place, UniqueId{}, named(config_, place));
+    made = std::make_shared<Communicator>(nccl_, place, UniqueId{}, named(settings_, place));
     made->adopt(split_, device_);
     return true;
 }

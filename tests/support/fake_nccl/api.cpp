@@ -13,6 +13,7 @@
 
 #include "communicator.hpp"
 #include "config.hpp"
+#include "windows.hpp"
 
 using namespace fake_nccl;
 
@@ -107,6 +108,7 @@ ncclResult_t collective(Kind kind, const void* in, void* out, size_t count, nccl
         call.collective.whole_factor = made->second.whole;
         call.collective.shape.op = ncclNumOps;
     }
+    find_places(of(comm), call.collective);
     return add(std::move(call), comm, stream);
 }
 
@@ -134,8 +136,10 @@ ncclResult_t wait_for(Communicator& comm) {
 
 void let_go(Communicator* comm) {
     if (!comm->given.is_as_it_was()) report("the name of a communicator did not stay");
+    forget_windows(*comm);
     forget_calls(*comm);
     forget(comm->name);
+    const std::lock_guard lock(mutex());
     comm->shared->is_aborted = true;
     delete comm;
 }
@@ -193,9 +197,7 @@ EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_
     *made = nullptr;
     {
         const std::lock_guard lock(mutex());
-        if (one.state != Communicator::Ready || !one.deferred.empty() || one.split) {
-            report("ncclCommSplit of a communicator that is in progress");
-        }
+        if (is_in_progress(one)) report("ncclCommSplit of a communicator that is in progress");
         if (one.shared->done != one.shared->launched) {
             report("ncclCommSplit of a communicator with calls under way");
         }
@@ -237,9 +239,8 @@ EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
     Communicator& one = of(comm);
     {
         const std::lock_guard lock(mutex());
-        if (one.state != Communicator::Ready || !one.deferred.empty()) {
-            report("ncclCommFinalize of a communicator that is in progress");
-        }
+        if (is_in_progress(one)) report("ncclCommFinalize of a communicator that is in progress");
+        if (!one.windows.empty()) report("ncclCommFinalize of a communicator that has windows");
         one.state = Communicator::Finalizing;
         ++one.shared->segment->finalized;
     }
@@ -251,12 +252,14 @@ EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     if (one.shared->done != one.shared->launched) {
         report("ncclCommDestroy of a communicator that has not been flushed");
     }
+    if (!one.windows.empty()) report("ncclCommDestroy of a communicator that has windows");
     let_go(&one);
     return ncclSuccess;
 }
 
 EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
     if (of(comm).inside > 0) report("ncclCommAbort while another thread is in a call");
+    check_windows_at_abort(of(comm));
     let_go(&of(comm));
     return ncclSuccess;
 }

@@ -1,5 +1,7 @@
 #include "communicator.hpp"
 
+#include "windows.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -98,7 +100,7 @@ ncclResult_t poll_split(Communicator& comm) {
 
 ncclResult_t launch_deferred(Communicator& comm) {
     const int result = launch(comm, std::exchange(comm.deferred, {}));
-    issuing().erase(comm.device);
+    give_device(comm);
     return result == 0 ? ncclSuccess : comm.error = ncclUnhandledCudaError;
 }
 
@@ -151,8 +153,23 @@ ncclResult_t poll(Communicator& comm) {
         return is_over ? ncclSuccess : ncclInProgress;
     }
     if (comm.split) return poll_split(comm);
+    if (comm.registration) return poll_registration(comm);
     if (comm.deferred.empty()) return ncclSuccess;
     return comm.delay-- > 0 ? ncclInProgress : launch_deferred(comm);
+}
+
+bool is_in_progress(const Communicator& comm) {
+    return comm.state != Communicator::Ready || !comm.deferred.empty() || comm.split ||
+           comm.registration;
+}
+
+void take_device(const Communicator& comm) {
+    const auto [other, is_first] = issuing().emplace(comm.device, &comm);
+    if (!is_first) report("calls for one device on two communicators at the same time");
+}
+
+void give_device(const Communicator& comm) {
+    issuing().erase(comm.device);
 }
 
 void forget_calls(const Communicator& comm) {
@@ -163,11 +180,9 @@ void forget_calls(const Communicator& comm) {
 
 ncclResult_t take(Communicator& comm, std::vector<Call> calls) {
     if (comm.error != ncclSuccess) return comm.error;
-    if (comm.state != Communicator::Ready || !comm.deferred.empty() || comm.split) {
-        report("a call on a communicator that is in progress");
-    }
-    const auto [other, is_first] = issuing().emplace(comm.device, &comm);
-    if (!is_first) report("calls for one device on two communicators at the same time");
+    if (is_in_progress(comm)) report("a call on a communicator that is in progress");
+    take_device(comm);
+    for (const Call& call : calls) comm.collectives += call.is_message ? 0 : 1;
     comm.deferred = std::move(calls);
     comm.delay = comm.blocks ? 0 : draw_delay();
     return comm.delay > 0 ? ncclInProgress : launch_deferred(comm);
@@ -189,6 +204,8 @@ const Driver& driver() {
         find("cuCtxGetDevice", made->context_device);
         find("cuStreamIsCapturing", made->is_capturing);
         find("cuStreamGetPriority", made->stream_priority);
+        find("cuMemAlloc_v2", made->alloc);
+        find("cuMemFree_v2", made->free);
         return made;
     }();
     return *found;

@@ -47,6 +47,24 @@ struct Split {
     ncclComm_t* made = nullptr;
 };
 
+// Memory that is registered.
+struct Window {
+    char* memory = nullptr;
+    size_t bytes = 0;
+    size_t place = 0;       // of symmetric memory
+    bool is_local = false;  // by ncclCommRegister
+    bool is_symmetric = false;
+    uint64_t used_until = 0;  // the number of kernels whose end is that of its last use
+};
+
+// A registration that this rank has begun.
+struct Registration {
+    std::unique_ptr<Window> window;
+    int flags = 0;
+    bool has_said = false;
+    ncclWindow_t* made = nullptr;
+};
+
 struct Communicator {
     std::string name;  // of its segment
     Name given{};
@@ -58,7 +76,11 @@ struct Communicator {
     std::vector<Call> deferred;  // in progress: not launched yet
     std::map<int, Factor> ops;
     std::optional<Split> split;
-    uint64_t splits = 0;         // so far
+    uint64_t splits = 0;  // so far
+    std::vector<std::unique_ptr<Window>> windows;
+    std::optional<Registration> registration;
+    uint64_t registrations = 0;  // so far, those of windows
+    uint64_t collectives = 0;    // likewise
     std::atomic<int> inside{0};  // threads in a call
     ncclResult_t error = ncclSuccess;
 };
@@ -75,6 +97,11 @@ ncclResult_t poll(Communicator& comm);
 ncclResult_t take(Communicator& comm, std::vector<Call> calls);
 // Those that are under way, of one that goes.
 void forget_calls(const Communicator& comm);
+// Whether it has been told something that is not done.
+bool is_in_progress(const Communicator& comm);
+// Its turn on its device; reports another one's.
+void take_device(const Communicator& comm);
+void give_device(const Communicator& comm);
 
 struct Driver {
     int (*launch)(void*, const char*, const fake_cuda_range*, size_t, int (*)(void*), void*);
@@ -82,6 +109,8 @@ struct Driver {
     int (*context_device)(int*);
     int (*is_capturing)(void*, int*);
     int (*stream_priority)(void*, int*);
+    int (*alloc)(unsigned long long*, size_t);
+    int (*free)(unsigned long long);
 };
 const Driver& driver();
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "communicator.hpp"
+#include "windows.hpp"
 
 namespace fake_nccl {
 
@@ -91,7 +92,11 @@ bool all_posted(const Shared& of, const Shape& shape) {
     for (int rank = 0; rank < of.ranks; ++rank) {
         const Lane& lane = of.segment->lanes[rank];
         if (lane.posted.load(std::memory_order_acquire) <= of.pieces) return false;
-        if (!(lane.shape == shape)) return false;
+        if (lane.shape == shape) continue;
+        if (lane.shape.without_places() == shape.without_places()) {
+            report("ranks give different places in their windows to one call, or some give none");
+        }
+        return false;
     }
     return true;
 }
@@ -223,6 +228,9 @@ int launch(Communicator& comm, std::vector<Call> calls) {
     if (result == 0) driver().is_capturing(stream, &is_captured);
     if (result == 0 && is_captured == 0) {  // the double of the driver runs no graph
         ++comm.shared->launched;
+        for (const fake_cuda_range& range : ranges) {
+            note_use(comm, reinterpret_cast<char*>(range.address), range.bytes);
+        }
         static_cast<void>(kernel.release());
     }
     return result;

@@ -23,7 +23,10 @@ struct Shape {
     int op;
     int root;
     size_t count;
+    // Where memory is that other ranks reach in its window, from 1 on; 0: they reach none.
+    size_t in_place = 0, out_place = 0;
     bool operator==(const Shape&) const = default;
+    [[nodiscard]] Shape without_places() const { return {kind, type, op, root, count, 0, 0}; }
 };
 
 struct Lane {
@@ -47,9 +50,18 @@ struct Part {
     int color, key;                     // of the last
 };
 
+// A rank's part in the registrations of windows, one after the other.
+struct Entry {
+    std::atomic<uint64_t> said, heard;  // as of a Part
+    size_t bytes, place;
+    uint64_t collectives;  // that this rank has issued before
+    int flags;
+};
+
 struct Segment {
     std::atomic<int> attached, finalized;
     Part parts[max_ranks];
+    Entry entries[max_ranks];
     std::atomic<int> pid[max_ranks];
     std::atomic<int> device[max_ranks];
     Lane lanes[max_ranks];

@@ -140,6 +140,9 @@ const tutti_backend_table table = {
     nullptr,
     nullptr,
     nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
 const tutti_module module_of_this = {sizeof(tutti_module), TUTTI_EXT_VERSION, &table, nullptr,
