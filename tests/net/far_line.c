@@ -17,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 2048, MOST_PACKETS = 8192 };
+/* A packet is as long as the system makes it: with its virtio header, up to 64 KiB. One that is cut
+ * for a wire only there costs as much as a short one here. */
+enum { MOST_BYTES = 66 << 10, MOST_PACKETS = 2048 };
 
 static void need(int holds, const char* what) {
     if (holds) return;
@@ -52,9 +54,10 @@ static int make_interface(const char* namespace) {
     need(line >= 0, "/dev/net/tun");
     struct ifreq wanted;
     memset(&wanted, 0, sizeof wanted);
-    wanted.ifr_flags = IFF_TUN | IFF_NO_PI;
+    wanted.ifr_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;
     (void)snprintf(wanted.ifr_name, sizeof wanted.ifr_name, "line");
     need(ioctl(line, TUNSETIFF, &wanted) == 0, "TUNSETIFF");
+    need(ioctl(line, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6) == 0, "TUNSETOFFLOAD");
     return line;
 }
 
