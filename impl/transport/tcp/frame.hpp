@@ -35,9 +35,11 @@ static_assert(sizeof(Head) == 32);
 // that much memory they can take there.
 constexpr size_t eager_bytes = size_t{64} * 1024;
 constexpr uint32_t window_bytes = 1024 * 1024;
-// Data from which on they go in parts, where there are several connections, and such a part.
-constexpr size_t divided_bytes = size_t{256} * 1024;
+// Long data go in parts, so that others need not wait for all of them: over several connections,
+// from so many bytes on, in short ones; over one in long ones.
 constexpr size_t part_bytes = size_t{128} * 1024;
+constexpr size_t divided_bytes = 2 * part_bytes;
+constexpr size_t long_part_bytes = size_t{1024} * 1024;
 constexpr uint32_t charge_of(uint64_t length) {
     return static_cast<uint32_t>(sizeof(Head) + length);
 }

@@ -67,7 +67,7 @@ void Link::adopt(net::Socket socket) {
     told_ = {};  // until the first flush
     buffer_ = std::make_unique<std::array<std::byte, buffer_bytes>>();
     socket_ = std::move(socket);
-    if (!stripes_.empty()) limit_unsent(this->socket());
+    limit_unsent(this->socket());
 }
 
 int Link::add_stripe(net::Socket socket, const std::optional<membership::Token>& proof) {
@@ -130,14 +130,25 @@ void Link::close(const std::string& reason) noexcept {
     socket_.close();
 }
 
-void Link::push(const Head& head, Request* request) {
+void Link::push(const Head& head, Request* request, Turn turn) {
     if (is_closed_) return;
-    Outgoing& frame = out_.emplace_back(Outgoing{head});
+    const auto place = turn == Turn::Last ? out_.end() : out_.begin() + end_of_short_frames();
+    Outgoing& frame = *out_.insert(place, Outgoing{head});
+    frame.is_long = turn == Turn::Last && head.kind != Kind::Goodbye;
     frame.head.credit = std::exchange(owed_, 0);
     if (request == nullptr) return;
     frame.request = request;
     frame.data = {request->data, request->bytes};
     request->link = this;
+}
+
+// Long data that have not begun: short frames go before them, since an Accept behind them would keep
+// the other side from sending at the same time.
+ptrdiff_t Link::end_of_short_frames() const {
+    const auto is_short = [](const Outgoing& frame) {
+        return !frame.is_long || frame.head_sent > 0;
+    };
+    return std::find_if(out_.rbegin(), out_.rend(), is_short).base() - out_.begin();
 }
 
 void Link::send(Request& request) {
@@ -176,7 +187,7 @@ void Link::say_goodbye(uint32_t group) {
     Head head{};
     head.group = group;
     head.kind = Kind::Goodbye;
-    push(head);
+    push(head, nullptr, Turn::Last);
     flush();
 }
 

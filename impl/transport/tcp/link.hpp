@@ -88,6 +88,7 @@ private:
         std::span<const std::byte> data{};  // the rest
         Request* request = nullptr;
         std::unique_ptr<std::byte[]> copy{};
+        bool is_long = false;   // data that others may overtake
         bool is_taken = false;  // the other side has said so
         Divided* part_of = nullptr;
 
@@ -104,7 +105,9 @@ private:
         bool is_asked_for = false;  // to be returned
     };
     using Untakens = std::map<uint32_t, Untaken>;
-    void push(const Head& head, Request* request = nullptr);
+    enum class Turn { BeforeLongData, Last };
+    void push(const Head& head, Request* request = nullptr, Turn turn = Turn::BeforeLongData);
+    [[nodiscard]] ptrdiff_t end_of_short_frames() const;
     void accept(Request& request, uint32_t id, size_t length);
     void say_taken(uint32_t id);
     void say(Kind kind, uint32_t id, uint32_t group = 0);
@@ -120,9 +123,10 @@ private:
     bool send_frames();
     bool push_part();
     void push_part(Divided& of);
-    static Part next_part(Divided& of);
+    Part next_part(Divided& of) const;
     void hear_goodbye(uint32_t group);
     [[nodiscard]] bool has_parts() const;
+    [[nodiscard]] size_t max_part() const;
     [[nodiscard]] bool may_be_divided(const Request& send) const;
     [[nodiscard]] bool awaits_parts() const;
     [[nodiscard]] bool comes_in_parts(const uint32_t* group) const;

@@ -18,10 +18,13 @@ bool Link::has_parts() const {
     return std::ranges::any_of(divided_, &Divided::has_rest);
 }
 
+size_t Link::max_part() const {
+    return std::ranges::any_of(stripes_, &Stripe::is_usable) ? part_bytes : long_part_bytes;
+}
+
 // Announcements end in their order, and parts come in any.
 bool Link::may_be_divided(const Request& send) const {
-    return send.bytes >= divided_bytes && !send.slot.is_announcement() &&
-           std::ranges::any_of(stripes_, &Stripe::is_usable);
+    return send.bytes >= 2 * max_part() && !send.slot.is_announcement();
 }
 
 // Sending.
@@ -32,8 +35,8 @@ std::optional<Part> Link::next_part() {
     return next_part(*next);
 }
 
-Part Link::next_part(Divided& of) {
-    const std::span<const std::byte> data = of.rest.first(std::min(part_bytes, of.rest.size()));
+Part Link::next_part(Divided& of) const {
+    const std::span<const std::byte> data = of.rest.first(std::min(max_part(), of.rest.size()));
     const std::byte* const begin = of.copy ? of.copy.get() : of.request->data;
     Part part;
     part.head.kind = Kind::Part;
@@ -49,7 +52,7 @@ Part Link::next_part(Divided& of) {
 
 void Link::push_part(Divided& of) {
     const Part part = next_part(of);
-    push(part.head);
+    push(part.head, nullptr, Turn::Last);
     out_.back().data = part.data;
     out_.back().part_of = &of;
 }

@@ -258,7 +258,8 @@ bool Link::accepted() {
     head.kind = Kind::Data;
     head.id = head_.id;
     head.length = request == nullptr ? 0 : request->bytes;
-    push(head, request);
+    const bool is_ordered = request == nullptr || request->slot.is_announcement();
+    push(head, request, is_ordered ? Turn::BeforeLongData : Turn::Last);
     return true;
 }
 
