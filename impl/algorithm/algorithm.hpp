@@ -15,8 +15,10 @@ namespace tutti::algorithm {
 
 // --- calls (run.cpp)
 
-// Runs the collective with the algorithms that suit its size and the number of ranks.
-void run(Channel& channel, const FlatCall& call, uint64_t sequence, const Deadline& deadline);
+// Runs the collective with the algorithms that suit its size and the number of ranks. `past`: those
+// before it, over this channel.
+void run(Channel& channel, const FlatCall& call, uint64_t sequence, const Deadline& deadline,
+         const PastCalls& past = no_past_calls);
 
 // The same on an existing Exchange; not for coalesced calls.
 void run(Exchange& exchange, const FlatCall& call);
@@ -26,12 +28,12 @@ void run_alone(const FlatCall& call);
 // Runs the coalesced calls in turn, each with an Exchange of its own; short calls of one kind share
 // one.
 void run_coalesced(Channel& channel, const FlatCall& coalesced, uint64_t sequence,
-                   const Deadline& deadline);
+                   const Deadline& deadline, const PastCalls& past);
 
 // The same for a backend that runs a call in its own way: run_one(call, fingerprint, step). The
 // call may be several merged ones; fingerprint and step are for its Exchange.
 using RunOne = std::function<void(const FlatCall&, const Fingerprint&, const Exchange::Step&)>;
-void run_coalesced(const FlatCall& coalesced, const RunOne& run_one);
+void run_coalesced(const FlatCall& coalesced, const PastCalls& past, const RunOne& run_one);
 
 // --- chosen by size and number of ranks (select.cpp); contracts as below
 

@@ -117,7 +117,7 @@ private:
 
 }  // namespace
 
-void run_coalesced(const FlatCall& coalesced, const RunOne& run_one) {
+void run_coalesced(const FlatCall& coalesced, const PastCalls& past, const RunOne& run_one) {
     const Fingerprint& whole = coalesced.fingerprint;
     uint32_t index = 0;
     for (std::span<const FlatCall> left = coalesced.calls; !left.empty(); ++index) {
@@ -126,11 +126,11 @@ void run_coalesced(const FlatCall& coalesced, const RunOne& run_one) {
         print.layout = extend_layout(print.layout, whole.layout);
         const size_t count = how_many_merge(left);
         if (count < 2) {
-            run_one(first, print, {index, whole});
+            run_one(first, print, {index, whole, past});
             left = left.subspan(1);
         } else {
             const Merged merged(left.first(count));
-            run_one(merged.call(), print, {index, whole});
+            run_one(merged.call(), print, {index, whole, past});
             merged.unpack();
             left = left.subspan(count);
         }
@@ -138,8 +138,8 @@ void run_coalesced(const FlatCall& coalesced, const RunOne& run_one) {
 }
 
 void run_coalesced(Channel& channel, const FlatCall& coalesced, uint64_t sequence,
-                   const Deadline& deadline) {
-    run_coalesced(coalesced,
+                   const Deadline& deadline, const PastCalls& past) {
+    run_coalesced(coalesced, past,
                   [&](const FlatCall& one, const Fingerprint& print, const Exchange::Step& step) {
                       Exchange exchange(channel, print, sequence, deadline, step);
                       run(exchange, one);

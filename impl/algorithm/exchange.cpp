@@ -69,7 +69,6 @@ Exchange::Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t se
       rank_(members.empty() ? channel.rank() : place_in(members, channel.rank())),
       size_(members.empty() ? channel.size() : static_cast<int>(members.size())),
       fingerprint_(fingerprint),
-      hears_all_(fingerprint.root < 0),
       sequence_(sequence),
       step_(step),
       deadline_(deadline),
@@ -103,12 +102,12 @@ Exchange::Message& Exchange::add(int peer) {
 Exchange::Ticket Exchange::send(int to, std::span<const std::byte> bytes, uint64_t expected) {
     Message& message = add(to);
     message.is_send = true;
-    message.head.may_end_early = message.body.may_end_early = hears_all_;
+    message.head.may_end_early = message.body.may_end_early = true;
     if (Peer& known = peer(to); !known.greeted) {
         known.greeted = true;
         message.is_open = false;
         message.opening = std::make_unique_for_overwrite<Opening>();
-        message.opening->head = {fingerprint_, bytes.size(), expected};
+        message.opening->head = {fingerprint_, step_.past.latest(), bytes.size(), expected};
         const size_t eager = bytes.size() <= eager_bytes ? bytes.size() : 0;
         if (eager > 0) std::memcpy(message.opening->data.data(), bytes.data(), eager);
         message.head.is_followed = bytes.size() > eager;
@@ -179,8 +178,7 @@ void Exchange::await(Transfer& transfer, int peer, const char* doing, const Dead
         channel_.compare();
         if (std::exchange(reported_stall_, true)) continue;
         check_arrived();
-        channel_.membership().stalled(sequence_, to_bytes(step_.whole),
-                                      describe(step_.whole, sequence_));
+        report_stall();
     }
     transfer.hold.reset();
     if (!transfer.status.ok()) throw Error(transfer.status);
@@ -208,6 +206,7 @@ void Exchange::check_opening(const Message& message) const {
                     sender);
     }
     const Head& head = message.opening->head;
+    if (head.previous != step_.past.latest()) fail_previous(message.peer, head.previous);
     if (head.fingerprint != fingerprint_) fail_mismatch(message.peer, head.fingerprint);
     check_size(message.peer, head.sent, rank(), message.expected());
     if (message.given != unsaid && head.expected != unsaid) {
@@ -218,6 +217,17 @@ void Exchange::check_opening(const Message& message) const {
         throw Error(TUTTI_ERR_INTERNAL, cat("rank ", sender, " segmented its data differently"),
                     sender);
     }
+}
+
+// A rank that this one waits for may be further on.
+void Exchange::report_stall() const {
+    const auto report = [this](const Fingerprint& call, uint64_t sequence) {
+        channel_.membership().stalled(sequence, to_bytes(call), describe(call, sequence));
+    };
+    for (const PastCall& past : step_.past.all()) {
+        if (past.sequence != 0) report(past.call, past.sequence);
+    }
+    report(step_.whole, sequence_);
 }
 
 // A message that this rank waits for may never come, because of a mismatch in one that has arrived.
@@ -264,6 +274,19 @@ void Exchange::wait_all() {
 
 void Exchange::fail_mismatch(int peer, const Fingerprint& theirs) const {
     throw Error(mismatch(group_rank(peer), theirs, group_rank(rank()), fingerprint_, sequence_));
+}
+
+// Both calls have ended: each rank of theirs sent, or received from others.
+void Exchange::fail_previous(int peer, const PastCall& theirs) const {
+    const PastCall& ours = step_.past.latest();
+    if (theirs.sequence == ours.sequence && theirs.sequence != 0) {
+        throw Error(
+            mismatch(group_rank(peer), theirs.call, group_rank(rank()), ours.call, ours.sequence));
+    }
+    throw Error(TUTTI_ERR_MISMATCH,
+                cat("rank ", group_rank(peer), " has called other things than rank ",
+                    group_rank(rank()), " before ", describe(step_.whole, sequence_)),
+                group_rank(peer));
 }
 
 void Exchange::check_size(int sender, uint64_t sent, int receiver, uint64_t expected) const {

@@ -1,7 +1,8 @@
 // The messages of one collective on one rank: posts them, waits for them, and compares
-// fingerprints. The first message to a peer carries the fingerprint, its size and, if it is short,
-// the data; longer data follow straight from and into the caller's memory. Lives on the stack of
-// the thread that runs the collective.
+// fingerprints. The first message to a peer carries the fingerprint, that of the call before, its
+// size and, if it is short, the data; longer data follow straight from and into the caller's
+// memory. A rank that only sends does not hear what the others have called: if it was something
+// else, the next call finds that. Lives on the stack of the thread that runs the collective.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include "base/deadline.hpp"
 #include "base/event.hpp"
 #include "call/fingerprint.hpp"
+#include "call/past_calls.hpp"
 #include "transport/channel.hpp"
 
 namespace tutti {
@@ -25,6 +27,7 @@ public:
     // The head of the first message between two ranks.
     struct Head {
         Fingerprint fingerprint;
+        PastCall previous;
         uint64_t sent;      // bytes of the data, behind it or in the message that follows
         uint64_t expected;  // bytes that the sender wants in return, or unsaid
     };
@@ -35,12 +38,13 @@ public:
     // One step of a collective of several; ranks may be in different ones.
     struct Step {
         uint32_t index;
-        Fingerprint whole;  // of the collective
+        Fingerprint whole;                      // of the collective
+        const PastCalls& past = no_past_calls;  // before it, over this channel
     };
 
     Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t sequence,
-             const Deadline& deadline)
-        : Exchange(channel, fingerprint, sequence, deadline, {0, fingerprint}) {}
+             const Deadline& deadline, const PastCalls& past = no_past_calls)
+        : Exchange(channel, fingerprint, sequence, deadline, {0, fingerprint, past}) {}
     // Among `members`, this rank included, numbered in that order; the list outlives this. Empty:
     // all. Errors name ranks of the group.
     Exchange(Channel& channel, const Fingerprint& fingerprint, uint64_t sequence,
@@ -101,8 +105,10 @@ private:
     void open(Message& message, const Deadline& deadline);
     void check_opening(const Message& message) const;
     void check_arrived() const;
+    void report_stall() const;
     [[noreturn]] void await_reason(int peer);
     [[noreturn]] void fail_mismatch(int peer, const Fingerprint& theirs) const;
+    [[noreturn]] void fail_previous(int peer, const PastCall& theirs) const;
     void check_size(int sender, uint64_t sent, int receiver, uint64_t expected) const;
 
     Channel& channel_;
@@ -110,9 +116,6 @@ private:
     const int rank_;
     const int size_;
     const Fingerprint fingerprint_;
-    // There is no root: a rank that has its data knows that all are in this call, so that its sends
-    // may end early.
-    const bool hears_all_;
     const uint64_t sequence_;
     const Step step_;
     const Deadline deadline_;

@@ -87,10 +87,13 @@ void run(Exchange& exchange, const FlatCall& call) {
     }
 }
 
-void run(Channel& channel, const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
+void run(Channel& channel, const FlatCall& call, uint64_t sequence, const Deadline& deadline,
+         const PastCalls& past) {
     if (channel.size() == 1) return run_alone(call);
-    if (call.kind == Kind::Coalesced) return run_coalesced(channel, call, sequence, deadline);
-    Exchange exchange(channel, call.fingerprint, sequence, deadline);
+    if (call.kind == Kind::Coalesced) {
+        return run_coalesced(channel, call, sequence, deadline, past);
+    }
+    Exchange exchange(channel, call.fingerprint, sequence, deadline, past);
     run(exchange, call);
 }
 

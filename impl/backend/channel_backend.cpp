@@ -19,7 +19,8 @@ ChannelBackend::~ChannelBackend() {
 }
 
 void ChannelBackend::run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
-    algorithm::run(*channel_, call, sequence, deadline);
+    algorithm::run(*channel_, call, sequence, deadline, past_);
+    past_.add(call.fingerprint, sequence);
 }
 
 void ChannelBackend::abort(const Status& status) noexcept {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "call/past_calls.hpp"
 #include "messaging_backend.hpp"
 #include "transport/channel.hpp"
 
@@ -23,6 +24,8 @@ public:
 
 protected:
     [[nodiscard]] Channel& channel() const { return *channel_; }
+
+    PastCalls past_;  // calls come one after the other
 
 private:
     const std::unique_ptr<Channel> channel_;

@@ -1,6 +1,6 @@
 // Finds ranks that wait for each other in different calls: after a second without progress each
-// reports its call. A report proves what its rank has called, however late it comes: two of one
-// sequence number that differ are the mismatch. Whether a rank moves data already or still compares
+// reports its call, and those it made before. A report proves what its rank has called, however late
+// it comes: two of one sequence number that differ are the mismatch. Whether a rank moves data already or still compares
 // its call with the others' is no part of it: ranks in one call may be in either. One thread at a
 // time.
 #pragma once
@@ -30,7 +30,11 @@ public:
     std::optional<Status> add(int rank, const Stall& stall);
 
 private:
-    std::map<int, Stall> stalls_;  // the latest of each rank
+    struct Claim {
+        int rank;
+        Stall stall;
+    };
+    std::map<uint64_t, Claim> first_;  // of each sequence number, so long as it may be of use
 };
 
 }  // namespace tutti::membership

@@ -46,10 +46,11 @@ public:
         };
         try {
             if (call.kind == FlatCall::Kind::Coalesced) {
-                algorithm::run_coalesced(call, go);
+                algorithm::run_coalesced(call, past_, go);
             } else {
-                go(call, whole, {0, whole});
+                go(call, whole, {0, whole, past_});
             }
+            past_.add(whole, sequence);
             if (team_ && call.kind == FlatCall::Kind::Alloc) see(team_->shared());
         } catch (...) {
             if (team_) team_->withdraw();

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <type_traits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
@@ -176,6 +177,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
         }
     }
     auto next_look = began + std::chrono::milliseconds(membership::stall_ms);
+    bool has_reported = false;
     for (;;) {
         sleep(part(peer).doorbell, is_ready, context, look_after(Clock::now() - began));
         const Status ours = membership_.trouble(group_rank(rank_));
@@ -190,7 +192,16 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
         if (Clock::now() < next_look) continue;
         next_look += std::chrono::milliseconds(membership::stall_ms);
         compare();
-        membership_.stalled(sequence_, to_bytes(call_), describe(call_, sequence_));
+        if (!std::exchange(has_reported, true)) report_stall();
+    }
+}
+
+// Ranks of other hosts, which do not see the records here, may be in another call.
+void Team::report_stall() const {
+    for (uint64_t sequence = oldest_record(); sequence <= sequence_; ++sequence) {
+        Fingerprint call;
+        if (!mine_->records[sequence % max_records].read(sequence, call)) continue;
+        membership_.stalled(sequence, to_bytes(call), describe(call, sequence));
     }
 }
 
@@ -207,8 +218,7 @@ void Team::compare() const {
 }
 
 void Team::compare_with(int peer) const {
-    const uint64_t oldest = sequence_ < max_records ? 1 : sequence_ - max_records + 1;
-    for (uint64_t sequence = oldest; sequence <= sequence_; ++sequence) {
+    for (uint64_t sequence = oldest_record(); sequence <= sequence_; ++sequence) {
         Fingerprint ours;
         Fingerprint theirs;
         if (!mine_->records[sequence % max_records].read(sequence, ours)) continue;

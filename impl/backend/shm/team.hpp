@@ -143,6 +143,10 @@ private:
     void wait_for(int peer, IsReady is_ready);
     void wait_slowly(int peer, bool (*is_ready)(void*), void* context);
     void look_around();
+    [[nodiscard]] uint64_t oldest_record() const {
+        return sequence_ < max_records ? 1 : sequence_ - max_records + 1;
+    }
+    void report_stall() const;
     void check_not_failed() const;
     void compare_with(int peer) const;
     [[noreturn]] void fail_mismatch(int peer) const;

@@ -152,6 +152,73 @@ void ranks_that_wait_for_each_other_in_different_calls_see_both(void**) {
 }
 
 const Fingerprint small{CallKind::Broadcast, TUTTI_UINT8, 0, 0, 8};
+const Fingerprint barrier{CallKind::Barrier};
+
+Fingerprint rooted_at(int root) {
+    Fingerprint call = small;
+    call.root = root;
+    return call;
+}
+
+// What ranks see that made these calls before, and then this one, the sixth.
+void expect_mismatch_after(const std::vector<PastCalls>& past, const char* text) {
+    ChannelWorld pair(2);
+    on_ranks(2, [&](int rank) {
+        try {
+            Exchange exchange(pair[rank], barrier, 6, ample(), past[static_cast<size_t>(rank)]);
+            algorithm::dissemination_barrier(exchange);
+            require(false, "the mismatch went unnoticed");
+        } catch (const Error& error) {
+            require(error.status().code == TUTTI_ERR_MISMATCH, error.what());
+            const std::string told = error.what();
+            require(told.find(text) != std::string::npos, told);
+        }
+    });
+}
+
+// Two roots send, and are done before anybody knows.
+void calls_that_differed_are_seen_in_the_next_one(void**) {
+    std::vector<PastCalls> past(2);
+    for (const int rank : {0, 1}) {
+        past[static_cast<size_t>(rank)].add(barrier, 4);
+        past[static_cast<size_t>(rank)].add(rooted_at(rank), 5);
+    }
+    expect_mismatch_after(past, "called broadcast #5 (uint8 × 8, root 0)");
+    expect_mismatch_after(past, "called broadcast #5 (uint8 × 8, root 1)");
+    past[1] = past[0];
+    past[1].add(rooted_at(0), 7);
+    expect_mismatch_after(past, "before barrier #6");
+    past[0] = {};
+    expect_mismatch_after(past, "has called other things than rank");
+}
+
+// No message that rank 0 waits for will come, and rank 1 is further on.
+void a_rank_that_waits_in_a_call_that_another_has_left_sees_both(void**) {
+    for (const uint64_t further : {1, 5}) {
+        ChannelWorld pair(2);
+        on_ranks(2, [&](int rank) {
+            std::byte data[8]{};
+            PastCalls past;
+            if (rank == 1) {
+                for (uint64_t i = 0; i < further; ++i)
+                    past.add(i == 0 ? rooted_at(1) : barrier, 5 + i);
+            }
+            try {
+                Exchange exchange(pair[rank], rank == 0 ? rooted_at(0) : barrier,
+                                  rank == 0 ? 5 : 5 + further, ample(), past);
+                exchange.wait(exchange.receive(1 - rank, data));
+                require(false, "the mismatch went unnoticed");
+            } catch (const Error& error) {
+                require(error.status().code == TUTTI_ERR_MISMATCH, error.what());
+                const std::string told = error.what();
+                for (const char* text :
+                     {"broadcast #5 (uint8 × 8, root 0)", "broadcast #5 (uint8 × 8, root 1)"}) {
+                    require(told.find(text) != std::string::npos, told);
+                }
+            }
+        });
+    }
+}
 
 void a_wait_that_times_out_names_the_peer(void**) {
     ChannelWorld world(3);
@@ -166,8 +233,9 @@ void a_wait_that_times_out_names_the_peer(void**) {
         assert_int_equal(error.status().rank, 2);
         assert_string_equal(error.what(), "timed out waiting for rank 2");
     }
+    const std::vector<std::byte> longer(100'000);
     Exchange sending(world[0], small, 2, Deadline::after_ms(2));
-    const auto going = sending.send(1, data);
+    const auto going = sending.send(1, longer);
     TUTTI_EXPECT_ERROR(sending.wait(going), TUTTI_ERR_TIMEOUT, "timed out sending to rank 1");
     Exchange late(world[0], small, 3, Deadline::after_ms(0));
     late.receive(1, data);
@@ -206,7 +274,7 @@ void a_first_message_of_the_wrong_length_is_refused(void**) {
     for (const size_t extra : {size_t{0}, size_t{7}, size_t{9}, Exchange::eager_bytes}) {
         ChannelWorld world(2);
         std::byte data[8]{};
-        const Exchange::Head head{small, sizeof data, Exchange::unsaid};
+        const Exchange::Head head{small, {}, sizeof data, Exchange::unsaid};
         std::vector<std::byte> message(sizeof head + extra);
         std::memcpy(message.data(), &head, sizeof head);
         Raw raw(world[1]);
@@ -237,7 +305,7 @@ void data_of_the_wrong_length_are_a_mismatch(void**) {
         std::vector<std::byte> data(100'000);
         const Fingerprint large{CallKind::Broadcast, TUTTI_UINT8, 0, 0, 100'000};
         const std::vector<std::byte> body(bytes);
-        const Exchange::Head head{large, data.size(), Exchange::unsaid};
+        const Exchange::Head head{large, {}, data.size(), Exchange::unsaid};
         Raw first(world[1]);  // ends before the memory that it sends
         Raw second(world[1]);
         first.send(0, 1, &head, sizeof head);
@@ -255,7 +323,7 @@ void a_message_that_was_taken_back_is_not_blamed_on_the_receiver_s_call(void**) 
         ChannelWorld world(2);
         std::vector<std::byte> data(100'000);
         const Fingerprint large{CallKind::Broadcast, TUTTI_UINT8, 0, 0, 100'000};
-        const Exchange::Head head{large, data.size(), Exchange::unsaid};
+        const Exchange::Head head{large, {}, data.size(), Exchange::unsaid};
         Raw first(world[1]);
         Raw second(world[1]);
         first.send(0, 1, &head, body ? sizeof head : 0);
@@ -366,6 +434,8 @@ int main(int count, char** arguments) {
         TUTTI_TEST(a_mismatch_of_long_data_leaves_the_memory_alone),
         TUTTI_TEST(a_receiver_hears_of_a_root_that_means_another_call),
         TUTTI_TEST(ranks_that_wait_for_each_other_in_different_calls_see_both),
+        TUTTI_TEST(calls_that_differed_are_seen_in_the_next_one),
+        TUTTI_TEST(a_rank_that_waits_in_a_call_that_another_has_left_sees_both),
         TUTTI_TEST(a_wait_that_times_out_names_the_peer),
         TUTTI_TEST(an_exchange_takes_back_what_it_posted),
         TUTTI_TEST(a_first_message_too_short_for_a_fingerprint_is_refused),

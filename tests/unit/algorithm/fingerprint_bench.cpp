@@ -73,7 +73,7 @@ private:
         Message in{};
         Message out{};
         const size_t bytes = has_head ? sizeof(Message) : payload;
-        if (has_head) out.head = {Fingerprint{CallKind::Barrier}, payload, payload};
+        if (has_head) out.head = {Fingerprint{CallKind::Barrier}, {}, payload, payload};
         const Slot slot = Slot::collective(++sequence_);
         Transfer incoming;
         Transfer outgoing;

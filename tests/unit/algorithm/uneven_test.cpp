@@ -137,7 +137,7 @@ void a_swap_with_a_peer_that_lies_is_refused(void**) {
         struct {
             Exchange::Head head;
             std::byte data[8];
-        } message{{print, one.sent, one.expected}, {}};
+        } message{{print, {}, one.sent, one.expected}, {}};
         Transfer transfer;
         transfer.listener = std::make_shared<Listener>();
         world[1].post_send(transfer, 0, Slot::collective(1), &message, sizeof message);

@@ -220,15 +220,30 @@ void one_call_may_have_several_names(void**) {
                        {2, encode(0, Stall{5, "a", false, "all_reduce #5 (op 17)"})}});
 }
 
-void a_call_that_its_rank_has_finished_is_no_longer_compared(void**) {
+// A rank that only sends has left the call before anybody knows.
+void a_call_that_its_rank_has_finished_is_still_compared(void**) {
+    for (const uint64_t other : {5, 6}) {
+        Court court(3);
+        court.stall(0, {5, "a", false, "broadcast #5"});
+        court.stall(0, {6, "b", false, "barrier #6"});
+        court.stall(1, {5, "a", false, "broadcast #5"});
+        court.stall(2, {4, "b", false, "barrier #4"});
+        assert_false(court.arbiter.is_decided());
+        court.stall(2, {other, "c", false, "gather"});
+        assert_true(court.arbiter.is_decided());
+    }
+}
+
+// Of calls that are long over nothing is kept, however many there are.
+void claims_of_many_calls_are_forgotten(void**) {
     Court court(3);
-    court.stall(0, {5, "a", false, "barrier #5"});
-    court.stall(0, {6, "b", false, "broadcast #6"});
+    court.stall(0, {5, "a", false, "broadcast #5"});
+    for (uint64_t sequence = 6; sequence < 1000; ++sequence) {
+        court.stall(0, {sequence, "b", false, "barrier"});
+    }
     court.stall(1, {5, "c", false, "gather #5"});
     assert_false(court.arbiter.is_decided());
-    court.stall(2, {4, "b", false, "broadcast #4"});
-    assert_false(court.arbiter.is_decided());
-    court.stall(2, {6, "c", false, "gather #6"});
+    court.stall(1, {999, "c", false, "gather #999"});
     assert_true(court.arbiter.is_decided());
 }
 
@@ -272,7 +287,8 @@ int main() {
         TUTTI_TEST(a_rank_that_compares_first_and_one_that_does_not_are_a_mismatch),
         TUTTI_TEST(ranks_that_stall_in_different_calls_are_a_mismatch),
         TUTTI_TEST(one_call_may_have_several_names),
-        TUTTI_TEST(a_call_that_its_rank_has_finished_is_no_longer_compared),
+        TUTTI_TEST(a_call_that_its_rank_has_finished_is_still_compared),
+        TUTTI_TEST(claims_of_many_calls_are_forgotten),
         TUTTI_TEST(the_judge_of_a_step_gives_up_for_all),
         TUTTI_TEST(a_rank_gives_up_only_while_the_judge_is_away),
     };
