@@ -1,8 +1,8 @@
 #!/bin/bash
 # Calls between two hosts that are far from each other: far_test.sh BENCH FAR_LINE [MICROSECONDS [RATE
 # [OP [SIZES [ITERATIONS]]]]]. The line takes so long each way (500 us), and carries no more than RATE,
-# such as 1gbit. Every result is checked, and no call may be faster than its line. Exits with 77 where
-# there are no namespaces.
+# such as 1gbit. Every result is checked, and no call may be faster than its line, but a broadcast, whose
+# data may be there before the call. Exits with 77 where there are no namespaces.
 . "$(dirname "$0")/hosts.sh"
 bench=$meet
 far_line=$2
@@ -39,5 +39,5 @@ for pid in "${pids[@]}"; do wait "$pid" || bad=1; done
 pids=()
 cat "$folder/rank0"
 [ $bad -eq 0 ] || { echo "FAILED: a rank"; cat "$folder/rank1"; exit 1; }
-awk -F, -v delay="$delay" '$5 ~ /^[0-9.]+$/ { calls++; if ($6 < delay) { print "FAILED: faster than its line: " $0; bad = 1 } }
+awk -F, -v delay="$delay" '$5 ~ /^[0-9.]+$/ { calls++; if ($2 != "broadcast" && $6 < delay) { print "FAILED: faster than its line: " $0; bad = 1 } }
     END { if (calls == 0) { print "FAILED: nothing was measured"; bad = 1 } exit bad }' "$folder/rank0"
