@@ -1,5 +1,7 @@
 // The choice of the algorithm for each call: the tables by size and number of ranks, and the
 // algorithms that they choose from.
+#include <climits>
+
 #include "algorithm.hpp"
 
 namespace tutti::algorithm {
@@ -16,23 +18,26 @@ struct Rule {
     size_t longest;
     int min_ranks;
     Algorithm* use;
+    int max_ranks = INT_MAX;
 };
 
 template <typename Algorithm, size_t rules>
 Algorithm* choose(const Rule<Algorithm> (&table)[rules], size_t bytes, int ranks) {
     for (const auto& rule : table) {
-        if (bytes <= rule.longest && ranks >= rule.min_ranks) return rule.use;
+        const bool suits_ranks = ranks >= rule.min_ranks && ranks <= rule.max_ranks;
+        if (bytes <= rule.longest && suits_ranks) return rule.use;
     }
     return table[rules - 1].use;
 }
 
 // tests/unit/algorithm/algorithm_bench measures them.
 
-// The whole.
+// The whole. Between two ranks both send as much.
 constexpr Rule<decltype(ring_all_reduce)> all_reduces[] = {
     {512 * KiB, 16, recursive_doubling_all_reduce},
-    {128 * KiB, 8, recursive_doubling_all_reduce},
-    {64 * KiB, 2, recursive_doubling_all_reduce},
+    {128 * KiB, 4, recursive_doubling_all_reduce},
+    {64 * KiB, 3, recursive_doubling_all_reduce},
+    {512 * KiB, 2, recursive_doubling_all_reduce, 2},
     {any_size, 2, ring_all_reduce},
 };
 // The same for sums of float16 and bfloat16 of three or more ranks.
@@ -51,26 +56,27 @@ constexpr Rule<decltype(ring_reduce)> reduces[] = {
 // All parts.
 constexpr Rule<decltype(ring_all_gather)> all_gathers[] = {
     {256 * KiB, 16, bruck_all_gather},
-    {64 * KiB, 8, bruck_all_gather},
-    {16 * KiB, 4, bruck_all_gather},
+    {128 * KiB, 4, bruck_all_gather},
     {any_size, 2, ring_all_gather},
 };
 // One part.
 constexpr Rule<decltype(direct_gather)> gathers[] = {
-    {512, 16, tree_gather},
+    {512, 8, tree_gather},
     {any_size, 2, direct_gather},
 };
 // One part.
 constexpr Rule<decltype(direct_scatter)> scatters[] = {
     {4 * KiB, 16, tree_scatter},
-    {512, 8, tree_scatter},
+    {2 * KiB, 8, tree_scatter},
     {any_size, 2, direct_scatter},
 };
 // All parts.
 constexpr Rule<decltype(ring_reduce_scatter)> reduce_scatters[] = {
     {512 * KiB, 16, recursive_halving_reduce_scatter},
-    {64 * KiB, 3, recursive_halving_reduce_scatter},
-    {16 * KiB, 2, recursive_halving_reduce_scatter},
+    {128 * KiB, 8, recursive_halving_reduce_scatter},
+    {64 * KiB, 4, recursive_halving_reduce_scatter},
+    {16 * KiB, 3, recursive_halving_reduce_scatter},
+    {1 * KiB, 2, recursive_halving_reduce_scatter},
     {any_size, 2, ring_reduce_scatter},
 };
 // The same for sums of float16 and bfloat16 of three or more ranks.
@@ -82,6 +88,7 @@ constexpr Rule<decltype(ring_reduce_scatter)> short_float_reduce_scatters[] = {
 };
 // One piece, where all have one size.
 constexpr Rule<decltype(bruck_all_to_all)> all_to_alls[] = {
+    {8 * KiB, 8, bruck_all_to_all},
     {4 * KiB, 4, bruck_all_to_all},
     {any_size, 2, pairwise_all_to_all},
 };
