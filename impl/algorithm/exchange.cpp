@@ -157,7 +157,7 @@ Exchange::Swap Exchange::swap(int with, std::span<const std::byte> outgoing,
 }
 
 std::span<std::byte> Exchange::room(size_t bytes) {
-    return {rooms_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(bytes)).get(), bytes};
+    return {rooms_.emplace_back(rooms().take(bytes)).get(), bytes};
 }
 
 void Exchange::await(Transfer& transfer, int peer, const char* doing, const Deadline& deadline) {

@@ -16,6 +16,7 @@
 #include "base/event.hpp"
 #include "call/fingerprint.hpp"
 #include "call/past_calls.hpp"
+#include "rooms.hpp"
 #include "transport/channel.hpp"
 
 namespace tutti {
@@ -125,7 +126,7 @@ private:
     std::shared_ptr<Event> event_;
     std::shared_ptr<TransferListener> listener_;
     std::vector<Peer> peers_;
-    std::vector<std::unique_ptr<std::byte[]>> rooms_;
+    std::vector<Rooms::Room> rooms_;
     std::deque<Message> messages_;  // last: gone before the memory they use
 };
 
