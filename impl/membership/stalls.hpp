@@ -1,8 +1,8 @@
 // Finds ranks that wait for each other in different calls: after a second without progress each
-// reports its call, and those it made before. A report proves what its rank has called, however late
-// it comes: two of one sequence number that differ are the mismatch. Whether a rank moves data already or still compares
-// its call with the others' is no part of it: ranks in one call may be in either. One thread at a
-// time.
+// reports its call, and those it made before. A report proves what its rank has called, however
+// late it comes: two of one sequence number that differ are the mismatch. Whether a rank moves data
+// already or still compares its call with the others' is no part of it: ranks in one call may be in
+// either. One thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -142,8 +142,8 @@ void Link::push(const Head& head, Request* request, Turn turn) {
     request->link = this;
 }
 
-// Long data that have not begun: short frames go before them, since an Accept behind them would keep
-// the other side from sending at the same time.
+// Short frames go before long data that have not begun: an Accept behind these would keep the other
+// side from sending at the same time.
 ptrdiff_t Link::end_of_short_frames() const {
     const auto is_short = [](const Outgoing& frame) {
         return !frame.is_long || frame.head_sent > 0;

@@ -250,7 +250,8 @@ void all_steps_of_one_operation_have_one_deadline(void**) {
         const auto deadline = Deadline::after_ms_of_waiting(60'000);
         std::vector<Deadline> of_steps;
         run_coalesced(
-            whole, no_past_calls, [&](const FlatCall& one, const Fingerprint& print, const Exchange::Step& step) {
+            whole, no_past_calls,
+            [&](const FlatCall& one, const Fingerprint& print, const Exchange::Step& step) {
                 Exchange exchange(world[rank], print, 1, deadline, step);
                 algorithm::run(exchange, one);
                 of_steps.push_back(exchange.deadline());

@@ -1,4 +1,4 @@
-// Is memory that a collective gave back taken for the next one, and is no more of it kept than may be?
+// Is memory that a collective gave back taken for the next one, and no more of it kept than may be?
 #include "algorithm/rooms.hpp"
 
 #include <cstring>

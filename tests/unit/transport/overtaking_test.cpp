@@ -1,5 +1,5 @@
-// Over one connection of the transport tcp: do short frames go before long data that have not begun,
-// and does what has an order keep it?
+// Over one connection of the transport tcp: do short frames go before long data that have not
+// begun, and does what has an order keep it?
 #include <cstddef>
 #include <memory>
 #include <vector>
