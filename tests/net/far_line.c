@@ -61,7 +61,7 @@ static int make_interface(const char* namespace) {
     return line;
 }
 
-/* What the interface sends leaves; what finds no room is lost, as on any line. */
+/* The packets that the interface sends leave; those without room are lost, as on any line. */
 static void take(int from, struct way* way, int64_t delay_ns) {
     for (;;) {
         struct packet* const next = &way->packets[way->last % MOST_PACKETS];

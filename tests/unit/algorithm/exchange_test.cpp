@@ -160,7 +160,7 @@ Fingerprint rooted_at(int root) {
     return call;
 }
 
-// What ranks see that made these calls before, and then this one, the sixth.
+// Both ranks made these calls before, and then this one, the sixth.
 void expect_mismatch_after(const std::vector<PastCalls>& past, const char* text) {
     ChannelWorld pair(2);
     on_ranks(2, [&](int rank) {

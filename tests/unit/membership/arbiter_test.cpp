@@ -234,7 +234,7 @@ void a_call_that_its_rank_has_finished_is_still_compared(void**) {
     }
 }
 
-// Of calls that are long over nothing is kept, however many there are.
+// Nothing is kept of calls that are long over, however many there are.
 void claims_of_many_calls_are_forgotten(void**) {
     Court court(3);
     court.stall(0, {5, "a", false, "broadcast #5"});
