@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mapping.hpp"
+#include "pauses.hpp"
 
 namespace tutti::nccl {
 
@@ -16,7 +17,6 @@ namespace {
 constexpr std::chrono::seconds leave_time{1};
 constexpr std::chrono::seconds close_time{2};
 constexpr std::chrono::milliseconds drain_time{20};  // of a communicator that is aborted
-constexpr std::chrono::microseconds rest{50};
 
 // NCCL takes calls for one device from one communicator at a time, in the whole process.
 constexpr size_t max_devices = 64;

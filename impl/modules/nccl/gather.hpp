@@ -9,15 +9,20 @@
 
 namespace tutti::nccl {
 
-// The values of `size` ranks, in their order. Throws Failure.
+// So many bytes of each rank, in the order of the ranks. Throws Failure.
+inline void all_gather(const tutti_backend_place& place, const void* mine, size_t bytes,
+                       void* all) {
+    tutti_error error{};
+    error.struct_size = sizeof error;
+    const tutti_status status = place.host->all_gather(&place, mine, bytes, all, &error);
+    if (status != TUTTI_OK) throw Failure{status, 0, error.message};
+}
+
+// The values of `size` ranks.
 template <typename Value>
 std::vector<Value> all_gather(const tutti_backend_place& place, int size, const Value& mine) {
     std::vector<Value> all(static_cast<size_t>(size));
-    tutti_error error{};
-    error.struct_size = sizeof error;
-    const tutti_status status =
-        place.host->all_gather(&place, &mine, sizeof mine, all.data(), &error);
-    if (status != TUTTI_OK) throw Failure{status, 0, error.message};
+    all_gather(place, &mine, sizeof mine, all.data());
     return all;
 }
 
@@ -25,11 +30,7 @@ std::vector<Value> all_gather(const tutti_backend_place& place, int size, const 
 inline std::vector<std::string> all_gather(const tutti_backend_place& place, int size,
                                            const std::string& mine) {
     std::string all(mine.size() * static_cast<size_t>(size), '\0');
-    tutti_error error{};
-    error.struct_size = sizeof error;
-    const tutti_status status =
-        place.host->all_gather(&place, mine.data(), mine.size(), all.data(), &error);
-    if (status != TUTTI_OK) throw Failure{status, 0, error.message};
+    all_gather(place, mine.data(), mine.size(), all.data());
     std::vector<std::string> parts;
     for (size_t at = 0; at < all.size(); at += mine.size()) {
         parts.push_back(all.substr(at, mine.size()));

@@ -4,8 +4,6 @@ namespace tutti::nccl {
 
 namespace {
 
-constexpr int oldest_version = 21900;
-
 tutti_status status_of(Result result) {
     if (result == Result::RemoteError) return TUTTI_ERR_PEER_LOST;  // NCCL does not say which
     return result == Result::InvalidArgument ? TUTTI_ERR_INVALID_ARGUMENT : TUTTI_ERR_BACKEND;

@@ -12,6 +12,8 @@ namespace tutti::nccl {
 // The failure that ended a call of the module.
 using cuda::Failure;
 
+constexpr int oldest_version = 21900;
+
 // 22809: "2.28.9".
 std::string text_of(int version);
 

@@ -17,12 +17,11 @@ namespace tutti::nccl {
 
 namespace {
 
-constexpr int oldest = 21900;
 struct Setting {
     std::string_view name;
     int Config::*place;  // null: none of NCCL's
     int least, most;
-    int since = oldest;  // the version of NCCL that has it
+    int since = oldest_version;  // the version of NCCL that has it
     bool Settings::*own = nullptr;
 };
 constexpr Setting settings_known[] = {
@@ -31,13 +30,13 @@ constexpr Setting settings_known[] = {
     {"channels_per_net_peer", &Config::channels_per_net_peer, 1, 64, 22800},
     {"collnet_enable", &Config::collnet_enable, 0, 1, 22700},
     {"cta_policy", &Config::cta_policy, 0, 3, 22700},
-    {"is_high_priority_stream", nullptr, 0, 1, oldest, &Settings::is_high_priority_stream},
+    {"is_high_priority_stream", nullptr, 0, 1, oldest_version, &Settings::is_high_priority_stream},
     {"max_ctas", &Config::max_ctas, 1, 64},
     {"min_ctas", &Config::min_ctas, 1, 64},
     {"nvlink_centric_sched", &Config::nvlink_centric_sched, 0, 1, 22800},
     {"nvls_ctas", &Config::nvls_ctas, 1, 64, 22700},
     {"split_share", &Config::split_share, 0, 1},
-    {"symmetric", nullptr, 0, 1, oldest, &Settings::symmetric},
+    {"symmetric", nullptr, 0, 1, oldest_version, &Settings::symmetric},
     {"traffic_class", &Config::traffic_class, 0, 255, 22600},
 };
 

@@ -13,6 +13,7 @@
 
 #include "communicator.hpp"
 #include "gather.hpp"
+#include "pauses.hpp"
 
 namespace tutti::nccl {
 
@@ -20,8 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds max_pause{16};
-constexpr std::chrono::microseconds rest{50};
 constexpr std::chrono::seconds patience{5};  // for the host to say which rank is lost
 // NCCL 2.27 never uses a place in its address space again, which has room for a device's memory,
 // and ends the communicator when that is used up.
@@ -165,8 +164,8 @@ bool Communicator::has_turn(int device) {
 // Another communicator may have the device on one rank, and need this one's on another rank.
 void Communicator::take_turn(const tutti_backend_place& place, int device, uint64_t key) {
     const Queued queued(device, key);
-    for (std::chrono::milliseconds pause{1};; pause = std::min(2 * pause, max_pause)) {
-        const auto until = Clock::now() + pause;
+    for (Pauses pauses;;) {
+        const auto until = Clock::now() + pauses.next();
         char mine = 0;
         while (mine == 0 && Clock::now() < until) {
             mine = queued.is_first() && has_turn(device) ? 1 : 0;

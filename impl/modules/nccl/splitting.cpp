@@ -8,6 +8,7 @@
 
 #include "communicator.hpp"
 #include "gather.hpp"
+#include "pauses.hpp"
 #include "settings.hpp"
 
 namespace tutti::nccl {
@@ -16,10 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds min_pause{1};
-constexpr std::chrono::milliseconds max_pause{16};
 constexpr std::chrono::milliseconds time_to_drain{2};  // while calls are held back
-constexpr std::chrono::microseconds rest{50};
 
 }  // namespace
 
@@ -54,7 +52,7 @@ Communicator::Readiness Communicator::hold(const tutti_backend_place& place) {
 }
 
 bool Communicator::hold_on_all_ranks(const tutti_backend_place& place) {
-    for (auto pause = min_pause;; pause = std::min(2 * pause, max_pause)) {
+    for (Pauses pauses;;) {
         const auto all = all_gather(place, size_, hold(place));
         const auto is_never = [](const Readiness& one) { return one.state == Readiness::Never; };
         if (std::ranges::any_of(all, is_never)) return false;
@@ -65,7 +63,7 @@ bool Communicator::hold_on_all_ranks(const tutti_backend_place& place) {
             is_held_ = false;
         }
         test();  // what was held
-        std::this_thread::sleep_for(pause);
+        std::this_thread::sleep_for(pauses.next());
     }
 }
 
