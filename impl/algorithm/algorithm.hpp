@@ -37,6 +37,7 @@ void run_coalesced(const FlatCall& coalesced, const PastCalls& past, const RunOn
 
 // --- chosen by size and number of ranks (select.cpp); contracts as below
 
+void broadcast(Exchange& exchange, Bytes data, int root);
 // `output` may be `input`.
 void all_reduce(Exchange& exchange, ConstBytes input, Bytes output, const Reduction& reduction);
 void reduce(Exchange& exchange, ConstBytes input, Bytes output, int root,
@@ -70,6 +71,9 @@ void byte_strings_alone(const ByteStrings& call);
 
 // A binomial tree from `root`, cut into segments that follow each other down the tree.
 void tree_broadcast(Exchange& exchange, Bytes data, int root);
+
+// From `root` to each rank: one message on the way, for short data and few ranks.
+void direct_broadcast(Exchange& exchange, Bytes data, int root);
 
 // --- all_reduce: in place; all ranks get the same bits
 

@@ -57,7 +57,7 @@ void run_alone(const FlatCall& call) {
 void run(Exchange& exchange, const FlatCall& call) {
     switch (call.kind) {
         case Kind::Broadcast:
-            return tree_broadcast(exchange, call.buffer(), call.root);
+            return broadcast(exchange, call.buffer(), call.root);
         case Kind::AllReduce:
             return all_reduce(exchange, call.input(), call.output(), reduction_of(call));
         case Kind::Barrier:

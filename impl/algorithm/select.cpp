@@ -32,6 +32,12 @@ Algorithm* choose(const Rule<Algorithm> (&table)[rules], size_t bytes, int ranks
 
 // tests/unit/algorithm/algorithm_bench measures them.
 
+// The whole. The root's line carries it once for each rank.
+constexpr Rule<decltype(tree_broadcast)> broadcasts[] = {
+    {16 * KiB, 2, direct_broadcast, 4},
+    {4 * KiB, 2, direct_broadcast, 8},
+    {any_size, 2, tree_broadcast},
+};
 // The whole. Between two ranks both send as much.
 constexpr Rule<decltype(ring_all_reduce)> all_reduces[] = {
     {512 * KiB, 16, recursive_doubling_all_reduce},
@@ -111,6 +117,10 @@ ConstBytes contribution(Exchange& exchange, ConstBytes input, const Reduction& r
 }
 
 }  // namespace
+
+void broadcast(Exchange& exchange, Bytes data, int root) {
+    choose(broadcasts, data.size(), exchange.size())(exchange, data, root);
+}
 
 void all_reduce(Exchange& exchange, ConstBytes input, Bytes output, const Reduction& reduction) {
     reduction.begin(output, input);

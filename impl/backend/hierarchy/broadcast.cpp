@@ -10,7 +10,7 @@ void broadcast(const CallContext& context, Bytes data, int root) {
     const int leader = leaders[static_cast<size_t>(hosts.host())];
     if (hosts.rank() == leader) {
         Exchange exchange = context.between(leaders);
-        algorithm::tree_broadcast(exchange, data, hosts.host_of(root));
+        algorithm::broadcast(exchange, data, hosts.host_of(root));
     }
     broadcast_inside(context, data, hosts.local_rank_of(leader));
 }

@@ -1,6 +1,7 @@
 // Which algorithm is fastest for which size? Ranks are processes on this machine, over tcp or gloo;
 // all algorithms of a kind take turns, and the median of the rounds is printed, in microseconds a
-// call, the best one marked. The tables in select.cpp come from here.
+// call (where there is a root, a call and a barrier), the best one marked. The tables in select.cpp
+// come from here.
 //   algorithm_bench [RANKS [ROUNDS [LONGEST_BYTES [CHANNEL]]]]
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +58,10 @@ struct Kind {
 };
 
 template <typename Algorithm>
+Candidate broadcasts(const char* name, Algorithm* how) {
+    return {name, [how](Exchange& exchange, Workspace& memory) { how(exchange, memory.one, 0); }};
+}
+template <typename Algorithm>
 Candidate reduces(const char* name, Algorithm* how) {
     return {name, [how](Exchange& exchange, Workspace& memory) {
                 how(exchange, memory.other, memory.one, 0, sum);
@@ -102,6 +107,9 @@ std::vector<Kind> kinds() {
          CallKind::AllReduce,
          {all_reduces("doubling", recursive_doubling_all_reduce),
           all_reduces("ring", ring_all_reduce)}},
+        {"broadcast",
+         CallKind::Broadcast,
+         {broadcasts("tree", tree_broadcast), broadcasts("direct", direct_broadcast)}},
         {"reduce", CallKind::Reduce, {reduces("tree", tree_reduce), reduces("ring", ring_reduce)}},
         {"reduce_scatter",
          CallKind::ReduceScatter,
@@ -152,11 +160,13 @@ public:
     }
 
 private:
+    static bool has_root(CallKind call) {
+        return call == CallKind::Broadcast || call == CallKind::Reduce ||
+               call == CallKind::Gather || call == CallKind::Scatter;
+    }
     Exchange next(CallKind call) {
         Fingerprint fingerprint{call};
-        const bool has_root =
-            call == CallKind::Reduce || call == CallKind::Gather || call == CallKind::Scatter;
-        if (has_root) fingerprint.root = 0;
+        if (has_root(call)) fingerprint.root = 0;
         return {channel_, fingerprint, ++number_, Deadline::never()};
     }
     void meet() {
@@ -170,6 +180,7 @@ private:
         for (int call = 0; call < calls; ++call) {
             Exchange exchange = next(kind);
             candidate.run(exchange, memory);
+            if (has_root(kind)) meet();  // a rank that only sends would run ahead
         }
         meet();
         const std::chrono::duration<double, std::micro> took =

@@ -19,6 +19,8 @@ struct Named {
 
 constexpr Named<decltype(ring_all_gather)> all_gathers[] = {{"ring", ring_all_gather},
                                                             {"bruck", bruck_all_gather}};
+constexpr Named<decltype(tree_broadcast)> broadcasts[] = {{"tree", tree_broadcast},
+                                                          {"direct", direct_broadcast}};
 constexpr Named<decltype(tree_gather)> gathers[] = {{"tree", tree_gather},
                                                     {"direct", direct_gather}};
 constexpr Named<decltype(tree_scatter)> scatters[] = {{"tree", tree_scatter},
@@ -34,6 +36,25 @@ Exchange exchange_for(Channel& channel, uint64_t number) {
 
 void expect(const Buffer& got, int from, int to, size_t bytes, const std::string& what) {
     require(same(got, marked(from, to, bytes)), cat(what, ": the piece of rank ", from));
+}
+
+void broadcast_brings_the_data_of_the_root_to_every_rank(void**) {
+    for (int size = 2; size <= max_ranks; ++size) {
+        ChannelWorld world(size);
+        for (const size_t bytes : {size_t{0}, size_t{1}, eager, eager + 1, size_t{1'300'001}}) {
+            for (const int root : {0, size / 2, size - 1}) {
+                for (const auto& one : broadcasts) {
+                    world.together([&](Channel& channel, uint64_t number) {
+                        const bool is_root = channel.rank() == root;
+                        Buffer data = is_root ? marked(root, size, bytes) : Buffer(bytes);
+                        Exchange exchange = exchange_for(channel, number);
+                        one.how(exchange, data, root);
+                        expect(data, root, size, bytes, cat(one.name, " broadcast of ", bytes));
+                    });
+                }
+            }
+        }
+    }
 }
 
 void all_gather_brings_every_part_to_every_rank(void**) {
@@ -296,6 +317,7 @@ void many_ranks_find_each_other(void**) {
 int main(int count, char** arguments) {
     choose_channel(count, arguments);
     const CMUnitTest tests[] = {
+        TUTTI_TEST(broadcast_brings_the_data_of_the_root_to_every_rank),
         TUTTI_TEST(all_gather_brings_every_part_to_every_rank),
         TUTTI_TEST(gather_brings_every_input_to_the_root),
         TUTTI_TEST(scatter_brings_every_rank_its_piece),
