@@ -3,6 +3,8 @@
 // and within the limit.
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "algorithm.hpp"
 #include "base/error.hpp"
@@ -93,19 +95,41 @@ void send(Exchange& exchange, ConstBytes byte_string, int destination) {
     }
 }
 
-void broadcast(Exchange& exchange, const ByteStrings& call) {
-    const Tree tree = tree_at(exchange.rank(), exchange.size(), call.root);
-    ByteStrings::Received& received = *call.received;
-    ConstBytes first;
-    Bytes rest;
-    if (!tree.parent) {
-        first = write_first(exchange, call.inputs.front());
-        rest = unwritten(rest_of(call.inputs.front()));
-        for (const auto& child : tree.children) exchange.send(child.rank, first);
+// Where the first message of a broadcast goes: from few ranks' root straight to each.
+struct Way {
+    std::optional<int> from;
+    std::vector<int> to;
+};
+
+Way way_of_first(const Exchange& exchange, int root) {
+    constexpr int few = 8;
+    Way way;
+    if (exchange.size() > few) {
+        const Tree tree = tree_at(exchange.rank(), exchange.size(), root);
+        way.from = tree.parent;
+        for (const auto& child : tree.children) way.to.push_back(child.rank);
+    } else if (exchange.rank() != root) {
+        way.from = root;
     } else {
-        Arrival arrival(exchange, *tree.parent);
+        for (int distance = 1; distance < exchange.size(); ++distance) {
+            way.to.push_back(around(root, distance, exchange.size()));
+        }
+    }
+    return way;
+}
+
+void broadcast(Exchange& exchange, const ByteStrings& call) {
+    const Way way = way_of_first(exchange, call.root);
+    ByteStrings::Received& received = *call.received;
+    Bytes rest;
+    if (!way.from) {
+        const ConstBytes first = write_first(exchange, call.inputs.front());
+        for (const int rank : way.to) exchange.send(rank, first);
+        rest = unwritten(rest_of(call.inputs.front()));
+    } else {
+        Arrival arrival(exchange, *way.from);
         received.push_back(arrival.open(call, call.root));
-        for (const auto& child : tree.children) exchange.send(child.rank, arrival.first());
+        for (const int rank : way.to) exchange.send(rank, arrival.first());
         rest = rest_of(received.front());
     }
     if (!rest.empty()) tree_broadcast(exchange, rest, call.root);
