@@ -116,12 +116,15 @@ case_it_meets_across_nodes_of_tuttirun() {
     mkfifo "$folder/place"
     "$tuttirun" --nnodes 2 --node-rank 0 --master-port 0 --nproc-per-node 3 "$program" \
         >"$folder/out" 2>"$folder/place" &
-    read -r line <"$folder/place"
+    first=$!
+    exec 3<"$folder/place"
+    read -r line <&3
+    cat <&3 >"$folder/err.0" & # the end of a pipe that is written to would end the job
     code=0
     "$tuttirun" --nnodes 2 --node-rank 1 --master-port "${line##*:}" "$program" \
         >"$folder/out.1" 2>"$folder/err" || code=$?
     expect_code 0
-    wait $! || fail "node 0 failed"
+    wait $first || fail "node 0 failed"
     cat "$folder/out.1" >>"$folder/out"
     expect_sums
 }
