@@ -102,7 +102,8 @@ Exchange::Message& Exchange::add(int peer) {
 Exchange::Ticket Exchange::send(int to, std::span<const std::byte> bytes, uint64_t expected) {
     Message& message = add(to);
     message.is_send = true;
-    message.head.may_end_early = message.body.may_end_early = true;
+    message.head.may_end_early = message.body.may_end_early =
+        fingerprint_.root < 0 || step_.past.may_end_unheard();
     if (Peer& known = peer(to); !known.greeted) {
         known.greeted = true;
         message.is_open = false;

@@ -6,7 +6,7 @@ namespace tutti::membership {
 
 namespace {
 
-constexpr size_t max_claims = 64;
+constexpr size_t max_claims = 256;
 
 std::string text_of(const Stall& stall, bool says_whether_it_compares) {
     const bool adds = says_whether_it_compares && stall.compares_first;

@@ -126,6 +126,7 @@ private:
     Part next_part(Divided& of) const;
     void hear_goodbye(uint32_t group);
     [[nodiscard]] bool has_parts() const;
+    [[nodiscard]] bool has_stripes() const;
     [[nodiscard]] size_t max_part() const;
     [[nodiscard]] bool may_be_divided(const Request& send) const;
     [[nodiscard]] bool awaits_parts() const;

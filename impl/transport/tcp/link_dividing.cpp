@@ -18,8 +18,12 @@ bool Link::has_parts() const {
     return std::ranges::any_of(divided_, &Divided::has_rest);
 }
 
+bool Link::has_stripes() const {
+    return std::ranges::any_of(stripes_, &Stripe::is_usable);
+}
+
 size_t Link::max_part() const {
-    return std::ranges::any_of(stripes_, &Stripe::is_usable) ? part_bytes : long_part_bytes;
+    return has_stripes() ? part_bytes : long_part_bytes;
 }
 
 // Announcements end in their order, and parts come in any.

@@ -248,6 +248,8 @@ bool Link::accepted() {
     bool is_known = false;
     Request* const request = extract_untaken(is_known);
     if (!is_known) return false;
+    // Parts of earlier data have their turn before these, or they would wait as long as more come.
+    if (!has_stripes()) push_part();
     if (request != nullptr && may_be_divided(*request)) {
         divided_.push_back({head_.id, {request->data, request->bytes}, request});
         request->link = this;

@@ -192,6 +192,28 @@ void calls_that_differed_are_seen_in_the_next_one(void**) {
     expect_mismatch_after(past, "has called other things than rank");
 }
 
+// A rank that waits in another call is named when those that are further on stop.
+void no_rank_gets_far_ahead_unheard(void**) {
+    PastCalls past;
+    uint64_t sequence = 0;
+    int unheard = 0;
+    for (int i = 0; i < 100; ++i) {
+        unheard = past.may_end_unheard() ? unheard + 1 : 0;
+        assert_true(unheard < 8);
+        past.add(rooted_at(0), ++sequence);
+    }
+    while (past.may_end_unheard()) past.add(rooted_at(0), ++sequence);
+    past.add(Fingerprint{CallKind::Coalesced}, ++sequence);  // one of its calls may have a root
+    assert_true(past.may_end_unheard());                     // it was heard all the same
+    while (past.may_end_unheard()) past.add(Fingerprint{CallKind::Coalesced}, ++sequence);
+    past.add(barrier, ++sequence);
+    for (int i = 0; i < PastCalls::max_unheard; ++i) {
+        assert_true(past.may_end_unheard());
+        past.add(rooted_at(0), ++sequence);
+    }
+    assert_false(past.may_end_unheard());
+}
+
 // No message that rank 0 waits for will come, and rank 1 is further on.
 void a_rank_that_waits_in_a_call_that_another_has_left_sees_both(void**) {
     for (const uint64_t further : {1, 5}) {
@@ -435,6 +457,7 @@ int main(int count, char** arguments) {
         TUTTI_TEST(a_receiver_hears_of_a_root_that_means_another_call),
         TUTTI_TEST(ranks_that_wait_for_each_other_in_different_calls_see_both),
         TUTTI_TEST(calls_that_differed_are_seen_in_the_next_one),
+        TUTTI_TEST(no_rank_gets_far_ahead_unheard),
         TUTTI_TEST(a_rank_that_waits_in_a_call_that_another_has_left_sees_both),
         TUTTI_TEST(a_wait_that_times_out_names_the_peer),
         TUTTI_TEST(an_exchange_takes_back_what_it_posted),

@@ -238,12 +238,12 @@ void a_call_that_its_rank_has_finished_is_still_compared(void**) {
 void claims_of_many_calls_are_forgotten(void**) {
     Court court(3);
     court.stall(0, {5, "a", false, "broadcast #5"});
-    for (uint64_t sequence = 6; sequence < 1000; ++sequence) {
+    for (uint64_t sequence = 6; sequence < 2000; ++sequence) {
         court.stall(0, {sequence, "b", false, "barrier"});
     }
     court.stall(1, {5, "c", false, "gather #5"});
     assert_false(court.arbiter.is_decided());
-    court.stall(1, {999, "c", false, "gather #999"});
+    court.stall(1, {1999, "c", false, "gather #1999"});
     assert_true(court.arbiter.is_decided());
 }
 

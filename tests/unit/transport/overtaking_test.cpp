@@ -96,6 +96,26 @@ void a_short_message_goes_between_the_parts_of_one_long_message(void**) {
     ranks.expect_all_have_come();
 }
 
+// However many come.
+void long_data_in_parts_go_on_beside_other_long_data(void**) {
+    Ranks ranks(1, 5 * long_part_bytes + 17);
+    ranks.begin();
+    Messages sends;
+    Messages receives;
+    while (ranks.receives[0]->ends() == 0 && sends.size() < 50) {
+        sends.push_back(std::make_unique<TcpMessage>(true, long_bytes));
+        receives.push_back(std::make_unique<TcpMessage>(false, long_bytes));
+        ranks.there.post(*receives.back(), other);
+        ranks.here.post(*sends.back(), other);
+        (void)ranks.step();
+    }
+    assert_int_equal(ranks.receives[0]->ends(), 1);
+    assert_int_equal(receives.back()->ends(), 0);  // there was never nothing else
+    ranks.settle();
+    ranks.expect_all_have_come();
+    for (const auto& one : receives) assert_int_equal(one->ends(), 1);
+}
+
 // The data of an announcement that was offered go before the one behind it.
 void announcements_keep_their_order(void**) {
     const Slot stream = Slot::announcement(3);
@@ -155,6 +175,7 @@ int main() {
         TUTTI_TEST(an_accept_goes_before_long_data),
         TUTTI_TEST(a_short_message_goes_before_long_data),
         TUTTI_TEST(a_short_message_goes_between_the_parts_of_one_long_message),
+        TUTTI_TEST(long_data_in_parts_go_on_beside_other_long_data),
         TUTTI_TEST(announcements_keep_their_order),
         TUTTI_TEST(a_goodbye_stays_behind_long_data),
         TUTTI_TEST(long_data_of_a_send_that_is_withdrawn_come_whole),
