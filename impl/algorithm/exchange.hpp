@@ -2,7 +2,8 @@
 // fingerprints. The first message to a peer carries the fingerprint, that of the call before, its
 // size and, if it is short, the data; longer data follow straight from and into the caller's
 // memory. A rank that only sends often does not hear what the others have called: if it was
-// something else, the next call finds that. Lives on the stack of the thread that runs the collective.
+// something else, the next call finds that. Lives on the stack of the thread that runs the
+// collective.
 #pragma once
 
 #include <cstddef>
