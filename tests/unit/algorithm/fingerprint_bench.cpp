@@ -1,8 +1,8 @@
-// The price of the comparison of calls. Two processes over Gloo swap 8 bytes, by turns bare, with
-// a fingerprint in front that is compared, and by an Exchange, as collectives do, which keeps its
-// books as well. The medians of the rounds are printed, in microseconds a swap, and by how much
-// each is longer than bare.
-//   fingerprint_bench [ROUNDS [SWAPS]]
+// The price of the comparison of calls. Two processes swap 8 bytes, by turns bare, with the head of
+// a first message in front whose fingerprint is compared, and by an Exchange, as collectives do,
+// which keeps its books as well. The medians of the rounds are printed, in microseconds a swap, and
+// by how much each is longer than bare.
+//   fingerprint_bench [tcp|gloo [ROUNDS [SWAPS]]]
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "membership/processes.hpp"
 #include "store/store.hpp"
 #include "transport/gloo/gloo.hpp"
+#include "transport/tcp/tcp.hpp"
 
 namespace {
 
@@ -78,6 +80,7 @@ private:
         Transfer incoming;
         Transfer outgoing;
         incoming.listener = outgoing.listener = listener_;
+        outgoing.may_end_early = true;
         channel_.post_receive(incoming, 1 - channel_.rank(), slot,
                               has_head ? &in : static_cast<void*>(in.data.data()), bytes);
         channel_.post_send(outgoing, 1 - channel_.rank(), slot,
@@ -86,7 +89,7 @@ private:
             while (!transfer->done.load(std::memory_order_acquire)) {
                 const uint32_t ticket = listener_->event.ticket();
                 if (transfer->done.load(std::memory_order_acquire)) break;
-                (void)listener_->event.wait(ticket, Deadline::never());
+                (void)channel_.wait(listener_->event, ticket, Deadline::never());
             }
         }
         if (in.head.fingerprint != out.head.fingerprint) throw Error(TUTTI_ERR_MISMATCH, "no");
@@ -97,13 +100,15 @@ private:
     std::shared_ptr<Listener> listener_ = std::make_shared<Listener>();
 };
 
-void be_rank(const std::string& path, int rank, int rounds, int swaps) {
+using Open = std::unique_ptr<Channel>(Membership& membership, const Deadline& deadline);
+
+void be_rank(Open* open, const std::string& path, int rank, int rounds, int swaps) {
     const Deadline deadline = Deadline::after_ms(60'000);
     std::vector<int> all(size_t{2});
     std::iota(all.begin(), all.end(), 0);
     Membership membership(bootstrap_processes(make_file_store(path, 2), rank, 2, "", deadline), 0,
                           std::move(all));
-    const auto channel = gloo_channel::open(membership, deadline);
+    const auto channel = open(membership, deadline);
     Bench bench(*channel);
     std::array<std::vector<double>, Bench::ways> times;
     for (int round = 0; round < rounds; ++round) {
@@ -132,17 +137,23 @@ int main(int count, char** arguments) {
         return static_cast<int>(count > index ? std::strtol(arguments[index], nullptr, 10)
                                               : otherwise);
     };
-    const int rounds = number(1, 101);
-    const int swaps = number(2, 500);
+    const std::string transport = count > 1 ? arguments[1] : "tcp";
+    if (transport != "tcp" && transport != "gloo") {
+        std::fprintf(stderr, "usage: fingerprint_bench [tcp|gloo [ROUNDS [SWAPS]]]\n");
+        return 2;
+    }
+    Open* const open = transport == "tcp" ? tcp::open : gloo_channel::open;
+    const int rounds = number(2, 101);
+    const int swaps = number(3, 500);
     ::setenv("TUTTI_HEARTBEAT_TIMEOUT_MS", "0", 1);
     char folder[] = "/tmp/tutti-bench-XXXXXX";
     if (mkdtemp(folder) == nullptr) return 1;
     const std::string path = cat(folder, "/store");
     if (fork() == 0) {
-        be_rank(path, 1, rounds, swaps);
+        be_rank(open, path, 1, rounds, swaps);
         std::exit(0);
     }
-    be_rank(path, 0, rounds, swaps);
+    be_rank(open, path, 0, rounds, swaps);
     int status = 0;
     ::wait(&status);
     ::unlink(path.c_str());
