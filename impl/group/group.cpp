@@ -7,6 +7,7 @@
 #include "base/debug_level.hpp"
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"
+#include "device_ranks.hpp"
 #include "in_flight.hpp"
 #include "membership/processes.hpp"
 #include "membership/threads.hpp"
@@ -15,8 +16,6 @@
 namespace tutti {
 
 namespace {
-
-constexpr int max_ranks = 1 << 16;
 
 // The facts that must be the same on all ranks.
 std::string same_on_all(const GroupOptions& options, const BackendMap& map) {
@@ -60,8 +59,10 @@ Group::Group(const GroupOptions& options)
       tree_(std::make_shared<GroupTree>()),
       ticket_queue_(std::make_unique<TicketQueue>()) {
     // NCCL has no sums that can be reproduced.
-    backend_map_ =
-        resolve_backends(options.backend, options.reproducible ? TUTTI_CPU : options.bound.type);
+    backend_map_ = options.map
+                       ? *options.map
+                       : resolve_backends(options.backend,
+                                          options.reproducible ? TUTTI_CPU : options.bound.type);
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     try {
         membership_ = std::make_unique<Membership>(bootstrap(options, backend_map_, deadline), 0,
@@ -183,6 +184,7 @@ void Group::wait_for_end() noexcept {
 }
 
 void Group::destroy(int64_t leave_ms) {
+    std::shared_ptr<DeviceRanks> device_ranks;
     {
         const Lock lock(mutex_);
         if (destroyed_) {
@@ -190,8 +192,10 @@ void Group::destroy(int64_t leave_ms) {
         }
         destroyed_ = true;
         inside_.fetch_or(failed_bit);
+        device_ranks = std::move(device_ranks_);
     }
     if (!backend_) return;  // it was never made
+    if (device_ranks) device_ranks->destroy(leave_ms);
     membership_->shared_world()->set_leave_ms(leave_ms);
     if (!first_) end_tree();
     tree_->remove(*this);

@@ -28,9 +28,11 @@
 namespace tutti {
 
 class Coalescing;
+class DeviceRanks;
 
 struct GroupOptions {
     std::string backend;  // one name, or one for each type of device: "cpu:gloo,cuda:nccl"
+    std::optional<BackendMap> map{};  // in the place of `backend`
     std::shared_ptr<Store> store;
     int rank = 0;
     int size = 1;
@@ -140,6 +142,12 @@ public:
     // Memory of the backend for that device; null: it has none. This rank's alone; see Alloc.
     std::shared_ptr<void> alloc_of_backend(const Device& device, size_t bytes);
 
+    // This rank's devices as ranks, for calls on a buffer of each. The first call waits until all
+    // ranks have made it; all have as many devices, and the same in each call. Throws as split();
+    // INVALID_ARGUMENT names `buffers`, whose devices they are.
+    std::shared_ptr<DeviceRanks> device_ranks(const char* function, const char* buffers,
+                                              const std::vector<Device>& devices);
+
     // Several messages at once: all are checked before the first starts, and all start; one that
     // cannot has a work that has failed.
     std::vector<std::shared_ptr<Work>> start(std::span<const Message> batch, int64_t timeout_ms);
@@ -154,6 +162,7 @@ public:
     // Ranks that are known to be lost, ascending.
     [[nodiscard]] std::vector<int> failed_ranks();
 
+    static constexpr int max_ranks = 1 << 16;
     static constexpr int64_t default_leave_ms = 2000;
     // Ends the group: running calls end with ABORTED, sent messages arrive, in that time. Throws
     // INVALID_HANDLE the second time.
@@ -211,6 +220,8 @@ private:
     void adopt_backends();
     void give_up(const Status& status) noexcept;
     void learn_hosts();
+    std::vector<std::shared_ptr<Group>> open_device_ranks(const char* function,
+                                                          const std::vector<Device>& devices);
     // Takes the call apart.
     template <typename Call>
     [[nodiscard]] FlatCall check_and_lower(Call& call) const {
@@ -317,6 +328,8 @@ private:
     BackendMap backend_map_;
     Backends backends_;
     Backend* backend_ = nullptr;  // the CPU's
+    std::shared_ptr<DeviceRanks> device_ranks_ TUTTI_GUARDED_BY(mutex_);
+    Mutex device_ranks_opening_;
     Listener listener_{backends_};
     std::unique_ptr<TicketQueue> ticket_queue_;
 };

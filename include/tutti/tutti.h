@@ -11,6 +11,7 @@
 #include <tutti/log.h>
 #include <tutti/memory.h>
 #include <tutti/mesh.h>
+#include <tutti/multigpu.h>
 #include <tutti/object.h>
 #include <tutti/object_collectives.h>
 #include <tutti/object_point_to_point.h>

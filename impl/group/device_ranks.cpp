@@ -1,0 +1,194 @@
+#include "device_ranks.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/thread.hpp"
+#include "in_flight.hpp"
+
+namespace tutti {
+
+namespace {
+
+void check_devices(const std::vector<Device>& devices, const char* buffers) {
+    if (devices.empty()) refuse(buffers, " is empty; it has a buffer for each device");
+    for (size_t index = 0; index < devices.size(); ++index) {
+        const Device& device = devices[index];
+        if (device.type == TUTTI_CPU) refuse(buffers, "[", index, "] is on the CPU");
+        const auto before = std::ranges::find(devices, device) - devices.begin();
+        if (static_cast<size_t>(before) != index) {
+            refuse(buffers, "[", index, "] is on ", describe(device), ", as is ", buffers, "[",
+                   before, "]; each needs a device of its own");
+        }
+    }
+}
+
+std::string text_of(const std::vector<Device>& devices) {
+    std::string text;
+    for (const Device& device : devices) text += cat(text.empty() ? "" : ", ", describe(device));
+    return text;
+}
+
+}  // namespace
+
+std::shared_ptr<DeviceRanks> Group::device_ranks(const char* function, const char* buffers,
+                                                 const std::vector<Device>& devices) {
+    check_devices(devices, buffers);
+    for (const Device& device : devices) check_bound(device, "a buffer is on");
+    const Lock opening(device_ranks_opening_);
+    {
+        const InFlight entry(*this, function);
+        const Lock lock(mutex_);
+        if (device_ranks_) {
+            if (device_ranks_->devices() == devices) return device_ranks_;
+            refuse(buffers, " are on ", text_of(devices), ", but the first such call on ", label(),
+                   " had ", text_of(device_ranks_->devices()), "; all must have the same");
+        }
+    }
+    const auto opened =
+        std::make_shared<DeviceRanks>(*this, devices, open_device_ranks(function, devices));
+    {
+        const Lock lock(mutex_);
+        if (!destroyed_) return device_ranks_ = opened;
+    }
+    opened->destroy(0);
+    throw Error(TUTTI_ERR_ABORTED, cat(function, " on ", label(), ": it was destroyed meanwhile"));
+}
+
+// They meet as any ranks do, in the store where this group's have met.
+std::vector<std::shared_ptr<Group>> Group::open_device_ranks(const char* function,
+                                                             const std::vector<Device>& devices) {
+    const size_t count = devices.size();
+    SplitOptions agreed;
+    agreed.function = function;
+    agreed.arguments = {cat("buffers on ", count, " devices")};
+    compare(agreed);
+    if (!store_) {
+        throw Error(TUTTI_ERR_UNSUPPORTED,
+                    cat(function, " on ", label(), ": the group has no store"));
+    }
+    const auto most = static_cast<size_t>(max_ranks / size_);
+    if (count > most) refuse("buffer_count is ", count, "; ", size_, " ranks can have ", most);
+    GroupOptions options;
+    options.map = backend_map_;
+    options.store = make_prefix_store(cat("devices/", membership_->group_id()), store_);
+    options.size = size_ * static_cast<int>(count);
+    options.name = cat(name_, " by device");
+    options.timeout_ms = timeout_ms_;
+    options.reproducible = reproducible_;
+    std::vector<std::shared_ptr<Group>> groups(count);
+    std::vector<Status> failures(count);
+    const auto open = [&](size_t index) {
+        try {
+            GroupOptions own = options;
+            own.rank = rank_ * static_cast<int>(count) + static_cast<int>(index);
+            own.bound = devices[index];
+            groups[index] = create(own);
+        } catch (...) {
+            failures[index] = current_status();
+        }
+    };
+    std::vector<std::thread> threads;
+    for (size_t index = 1; index < count; ++index) {
+        threads.push_back(start_thread("tutti-devices", [&open, index] { open(index); }));
+    }
+    open(0);
+    for (std::thread& thread : threads) thread.join();
+    const auto failed = std::ranges::find_if(failures, [](const Status& one) { return !one.ok(); });
+    if (failed == failures.end()) return groups;
+    throw Error(DeviceRanks::in_ranks(*failed, cat(function, " on ", label()), count));
+}
+
+Status DeviceRanks::in_ranks(Status status, const std::string& context, size_t devices) {
+    status.message = cat(context, ": ", status.message);
+    if (status.rank < 0) return status;
+    const int own = status.rank;
+    const int count = static_cast<int>(devices);
+    status.rank = own / count;
+    status.message +=
+        cat("; rank ", own, " there is device ", own % count, " of rank ", status.rank, " here");
+    return status;
+}
+
+void DeviceRanks::check_all(const std::function<void(const Group&, size_t)>& check) const {
+    for (size_t index = 0; index < mine_.size(); ++index) {
+        try {
+            check(*mine_[index], index);
+        } catch (const Error& error) {
+            Status status = error.status();
+            status.message = cat("for ", describe(devices_[index]), ", ", status.message);
+            throw Error(status);
+        }
+    }
+}
+
+// What is refused before it starts is refused for the first device. If another one fails, the calls
+// before it would wait for ever.
+DeviceRanks::Works DeviceRanks::start_all(
+    const char* function, const std::function<std::shared_ptr<Work>(Group&, size_t)>& start) {
+    const Lock lock(starting_);
+    Works works;
+    try {
+        for (size_t index = 0; index < mine_.size(); ++index) {
+            works.push_back(start(*mine_[index], index));
+        }
+        return works;
+    } catch (...) {
+        const Status status = current_status();
+        if (!works.empty()) {
+            for (const auto& group : mine_) group->abandon(status);
+        }
+        throw Error(in_ranks(status, context(function), mine_.size()));
+    }
+}
+
+void DeviceRanks::wait(const char* function, const Works& works) const {
+    for (const auto& work : works) work->wait(Deadline::never());
+    const Status status = first_failure(works);
+    if (!status.ok()) throw Error(in_ranks(status, context(function), works.size()));
+}
+
+std::shared_ptr<Work> DeviceRanks::join(const char* function, const Works& works) const {
+    auto all = std::make_shared<Work>(nullptr, function);
+    all->set_sequence_number(works.front()->sequence_number());
+    auto left = std::make_shared<std::atomic<size_t>>(works.size());
+    const auto ended = [all, left, works, context = context(function)](const Status&) {
+        if (left->fetch_sub(1) != 1) return;
+        const Status status = first_failure(works);
+        all->finish(status.ok() ? status : in_ranks(status, context, works.size()));
+    };
+    for (const auto& work : works) work->then(ended, Callbacks::of_library());
+    return all;
+}
+
+// The first that names a rank, if there is one.
+Status DeviceRanks::first_failure(const Works& works) {
+    Status first;
+    for (const auto& work : works) {
+        const Status status = *work->status();
+        if (!status.ok() && (first.ok() || (first.rank < 0 && status.rank >= 0))) first = status;
+    }
+    return first;
+}
+
+void DeviceRanks::destroy(int64_t leave_ms) noexcept {
+    std::vector<std::thread> threads;
+    for (const auto& group : mine_) {
+        const auto end = [group, leave_ms] {
+            try {
+                group->destroy(leave_ms);
+            } catch (const Error&) {  // it has been
+            }
+        };
+        try {
+            threads.push_back(start_thread("tutti-devices", end));
+        } catch (const Error&) {
+            end();
+        }
+    }
+    for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace tutti

@@ -1,0 +1,74 @@
+// The calls on a list of buffers, one on each device of this rank: for them this rank is several
+// ranks, one for each device, of a group that the first such call makes. Any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "call/call.hpp"
+#include "group.hpp"
+#include "work/work.hpp"
+
+namespace tutti {
+
+class DeviceRanks {
+public:
+    // `mine`: this rank's groups, one for each of its devices.
+    DeviceRanks(const Group& group, std::vector<Device> devices,
+                std::vector<std::shared_ptr<Group>> mine)
+        : label_(group.label()), devices_(std::move(devices)), mine_(std::move(mine)) {}
+
+    [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+
+    // One call for each device, in their order; all are checked before the first starts. Buffers
+    // are borrowed until the end of all, or of the work.
+    template <IsCollective Call>
+    void run(const char* function, std::vector<Call> calls, int64_t timeout_ms) {
+        wait(function, start_all(function, std::move(calls), timeout_ms));
+    }
+    template <IsCollective Call>
+    std::shared_ptr<Work> start(const char* function, std::vector<Call> calls, int64_t timeout_ms) {
+        return join(function, start_all(function, std::move(calls), timeout_ms));
+    }
+
+    // Ends the groups; once.
+    void destroy(int64_t leave_ms) noexcept;
+
+private:
+    using Works = std::vector<std::shared_ptr<Work>>;
+
+    template <IsCollective Call>
+    Works start_all(const char* function, std::vector<Call> calls, int64_t timeout_ms) {
+        check_all([&](const Group& group, size_t index) {
+            check(calls[index], group.rank(), group.size());
+        });
+        return start_all(function, [&](Group& group, size_t index) {
+            return group.start(std::move(calls[index]), timeout_ms);
+        });
+    }
+    // A failure names the device.
+    void check_all(const std::function<void(const Group&, size_t)>& check) const;
+    Works start_all(const char* function,
+                    const std::function<std::shared_ptr<Work>(Group&, size_t)>& start);
+    void wait(const char* function, const Works& works) const;
+    [[nodiscard]] std::shared_ptr<Work> join(const char* function, const Works& works) const;
+    static Status first_failure(const Works& works);
+    // A failure in the ranks of the group that has these devices.
+    friend class Group;
+    static Status in_ranks(Status status, const std::string& context, size_t devices);
+    [[nodiscard]] std::string context(const char* function) const {
+        return cat(function, " on ", label_);
+    }
+
+    const std::string label_;
+    const std::vector<Device> devices_;
+    const std::vector<std::shared_ptr<Group>> mine_;
+    Mutex starting_;  // so that all devices have their calls in one order
+};
+
+}  // namespace tutti

@@ -1,0 +1,299 @@
+/* The deprecated calls on a buffer of each GPU of a rank (tutti/multigpu.h). Ranks are processes,
+ * of two GPUs each.
+ *   nccl_multigpu_test BACKEND */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rank_program.h"
+
+enum { GPUS = 2, RANKS_AT_MOST = 2, COUNT = 100003, IN_FLIGHT = 6, GROUPS = 5 };
+
+static const char* backend;
+
+/* The devices of this rank: `device` is the first. */
+static int32_t gpu(int which) {
+    return device + which;
+}
+/* The place of one among those of all ranks. */
+static int32_t place(int which) {
+    return me.rank * GPUS + which;
+}
+static int32_t places(void) {
+    return me.size * GPUS;
+}
+static int32_t sum_of_places(void) {
+    return places() * (places() - 1) / 2;
+}
+
+static tutti_buffer buffer_on(int which, int64_t count, int32_t value) {
+    cuda_use(gpu(which));
+    return on_cuda(gpu(which), numbers_of(count > 0 ? count : 1, value), count, TUTTI_INT32);
+}
+static void end_buffer(int which, const tutti_buffer* one) {
+    cuda_use(gpu(which));
+    cuda_free(one->data);
+}
+static void expect_all(int which, const tutti_buffer* one, int32_t value) {
+    cuda_use(gpu(which));
+    EXPECT(all_are((const int32_t*)one->data, one->count, value));
+}
+
+static void open_group(void) {
+    OK(tutti_new_group(TUTTI_GROUP_WORLD, NULL, 0, backend, NULL, NULL, &me.group, &me.error));
+}
+static void close_group(void) {
+    OK(tutti_destroy_process_group(me.group, NULL, &me.error));
+    tutti_group_release(me.group);
+}
+
+static void all_buffers_are_added_up(void) {
+    tutti_buffer buffers[GPUS];
+    for (int i = 0; i < GPUS; ++i) buffers[i] = buffer_on(i, COUNT, place(i));
+    OK(tutti_all_reduce_multigpu(me.group, buffers, GPUS, TUTTI_SUM, NULL, NULL, &me.error));
+    for (int i = 0; i < GPUS; ++i) expect_all(i, &buffers[i], sum_of_places());
+    for (int i = 0; i < GPUS; ++i) end_buffer(i, &buffers[i]);
+}
+
+static int32_t bits_of(float number) {
+    int32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+static void an_average_is_that_of_all_buffers(void) {
+    tutti_buffer buffers[GPUS];
+    for (int i = 0; i < GPUS; ++i) {
+        buffers[i] = buffer_on(i, COUNT, bits_of((float)place(i)));
+        buffers[i].dtype = TUTTI_FLOAT32;
+    }
+    OK(tutti_all_reduce_multigpu(me.group, buffers, GPUS, TUTTI_AVG, NULL, NULL, &me.error));
+    for (int i = 0; i < GPUS; ++i) {
+        expect_all(i, &buffers[i], bits_of((float)sum_of_places() / (float)places()));
+        end_buffer(i, &buffers[i]);
+    }
+}
+
+static void every_buffer_is_a_source(void) {
+    for (int32_t src = 0; src < me.size; ++src) {
+        for (int32_t tensor = 0; tensor < GPUS; ++tensor) {
+            tutti_buffer buffers[GPUS];
+            for (int i = 0; i < GPUS; ++i) buffers[i] = buffer_on(i, COUNT, 50 + place(i));
+            OK(tutti_broadcast_multigpu(me.group, buffers, GPUS, src, tensor, NULL, NULL,
+                                        &me.error));
+            for (int i = 0; i < GPUS; ++i) {
+                expect_all(i, &buffers[i], 50 + src * GPUS + tensor);
+                end_buffer(i, &buffers[i]);
+            }
+        }
+    }
+}
+
+static void every_buffer_is_a_destination(void) {
+    for (int32_t dst = 0; dst < me.size; ++dst) {
+        for (int32_t tensor = 0; tensor < GPUS; ++tensor) {
+            tutti_buffer buffers[GPUS];
+            for (int i = 0; i < GPUS; ++i) buffers[i] = buffer_on(i, COUNT, place(i));
+            OK(tutti_reduce_multigpu(me.group, buffers, GPUS, TUTTI_SUM, dst, tensor, NULL, NULL,
+                                     &me.error));
+            for (int i = 0; i < GPUS; ++i) {
+                const int is_destination = me.rank == dst && i == tensor;
+                expect_all(i, &buffers[i], is_destination ? sum_of_places() : place(i));
+                end_buffer(i, &buffers[i]);
+            }
+        }
+    }
+}
+
+static void every_gpu_gathers_all(int64_t count) {
+    tutti_buffer inputs[GPUS], outputs[GPUS * GPUS * RANKS_AT_MOST];
+    for (int i = 0; i < GPUS; ++i) {
+        inputs[i] = buffer_on(i, count, 7 + place(i));
+        for (int j = 0; j < places(); ++j) outputs[i * places() + j] = buffer_on(i, count, -1);
+    }
+    OK(tutti_all_gather_multigpu(me.group, inputs, GPUS, outputs, (int64_t)GPUS * places(), NULL,
+                                 NULL, &me.error));
+    for (int i = 0; i < GPUS; ++i) {
+        for (int j = 0; j < places(); ++j) {
+            expect_all(i, &outputs[i * places() + j], 7 + j);
+            end_buffer(i, &outputs[i * places() + j]);
+        }
+        end_buffer(i, &inputs[i]);
+    }
+}
+
+static void every_gpu_receives_its_part(void) {
+    tutti_buffer outputs[GPUS], inputs[GPUS * GPUS * RANKS_AT_MOST];
+    for (int i = 0; i < GPUS; ++i) {
+        outputs[i] = buffer_on(i, COUNT, -1);
+        for (int j = 0; j < places(); ++j) {
+            inputs[i * places() + j] = buffer_on(i, COUNT, 100 * j + place(i));
+        }
+    }
+    OK(tutti_reduce_scatter_multigpu(me.group, inputs, (int64_t)GPUS * places(), outputs, GPUS,
+                                     TUTTI_SUM, NULL, NULL, &me.error));
+    for (int i = 0; i < GPUS; ++i) {
+        expect_all(i, &outputs[i], places() * 100 * place(i) + sum_of_places());
+        for (int j = 0; j < places(); ++j) end_buffer(i, &inputs[i * places() + j]);
+        end_buffer(i, &outputs[i]);
+    }
+}
+
+static void count_up(void* user) {
+    ++*(int*)user;
+}
+
+static void several_are_under_way(void) {
+    tutti_buffer buffers[IN_FLIGHT][GPUS];
+    tutti_work* works[IN_FLIGHT];
+    int calls_back[IN_FLIGHT] = {0};
+    for (int n = 0; n < IN_FLIGHT; ++n) {
+        tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+        for (int i = 0; i < GPUS; ++i) buffers[n][i] = buffer_on(i, COUNT, n + place(i));
+        options.on_done = count_up;
+        options.on_done_user = &calls_back[n];
+        OK(tutti_all_reduce_multigpu(me.group, buffers[n], GPUS, TUTTI_SUM, &options, &works[n],
+                                     &me.error));
+    }
+    for (int n = IN_FLIGHT - 1; n >= 0; --n) {
+        OK(tutti_work_wait(works[n], 0, &me.error));
+        for (int i = 0; i < GPUS; ++i) {
+            expect_all(i, &buffers[n][i], n * places() + sum_of_places());
+            end_buffer(i, &buffers[n][i]);
+        }
+        tutti_work_release(works[n]);
+    }
+    OK(tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &me.error));
+}
+
+#define REFUSED(call, text)                               \
+    do {                                                  \
+        EXPECT((call) == TUTTI_ERR_INVALID_ARGUMENT);     \
+        EXPECT(strstr(me.error.message, (text)) != NULL); \
+    } while (0)
+
+static void wrong_arguments_are_named(void) {
+    int32_t number = 0;
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    tutti_buffer good[GPUS], bad[GPUS];
+    for (int i = 0; i < GPUS; ++i) good[i] = buffer_on(i, 8, 0);
+    memcpy(bad, good, sizeof bad);
+    options.stream = &options;
+    REFUSED(tutti_all_reduce_multigpu(me.group, good, GPUS, TUTTI_SUM, &options, NULL, &me.error),
+            "options.stream must be NULL");
+    REFUSED(tutti_all_reduce_multigpu(me.group, NULL, GPUS, TUTTI_SUM, NULL, NULL, &me.error),
+            "buffers is NULL");
+    REFUSED(tutti_all_reduce_multigpu(me.group, good, 0, TUTTI_SUM, NULL, NULL, &me.error),
+            "buffers is empty");
+    REFUSED(tutti_all_reduce_multigpu(me.group, good, -1, TUTTI_SUM, NULL, NULL, &me.error),
+            "buffer_count is -1");
+    REFUSED(tutti_all_reduce_multigpu(me.group, good, GPUS, 99, NULL, NULL, &me.error),
+            "there is no reduce op 99");
+    bad[1] = good[0];
+    REFUSED(tutti_all_reduce_multigpu(me.group, bad, GPUS, TUTTI_SUM, NULL, NULL, &me.error),
+            "as is buffers[0]; each needs a device of its own");
+    bad[1] = good[1];
+    bad[1].count = 7;
+    REFUSED(tutti_all_reduce_multigpu(me.group, bad, GPUS, TUTTI_SUM, NULL, NULL, &me.error),
+            "buffers[1].count is 7, not 8");
+    bad[1] = good[1];
+    bad[1].dtype = TUTTI_FLOAT32;
+    REFUSED(tutti_all_reduce_multigpu(me.group, bad, GPUS, TUTTI_SUM, NULL, NULL, &me.error),
+            "buffers[1].dtype differs");
+    bad[1] = good[1];
+    const tutti_buffer on_cpu = TUTTI_BUFFER_INIT(&number, 1, TUTTI_INT32);
+    REFUSED(tutti_all_reduce_multigpu(me.group, &on_cpu, 1, TUTTI_SUM, NULL, NULL, &me.error),
+            "buffers[0] is on the CPU");
+    REFUSED(tutti_broadcast_multigpu(me.group, good, GPUS, me.size, 0, NULL, NULL, &me.error),
+            "group_src is");
+    REFUSED(tutti_broadcast_multigpu(me.group, good, GPUS, 0, GPUS, NULL, NULL, &me.error),
+            "src_tensor is 2, but each rank has 2 buffers");
+    REFUSED(tutti_reduce_multigpu(me.group, good, GPUS, TUTTI_SUM, -1, 0, NULL, NULL, &me.error),
+            "group_dst is -1");
+    REFUSED(tutti_reduce_multigpu(me.group, good, GPUS, TUTTI_SUM, 0, -1, NULL, NULL, &me.error),
+            "dst_tensor is -1");
+    REFUSED(tutti_all_gather_multigpu(me.group, good, GPUS, good, GPUS, NULL, NULL, &me.error),
+            "output_count is 2, but 2 GPUs of each of");
+    REFUSED(tutti_reduce_scatter_multigpu(me.group, good, GPUS, good, GPUS, TUTTI_SUM, NULL, NULL,
+                                          &me.error),
+            "input_count is 2, but 2 GPUs of each of");
+    bad[0] = good[1];
+    bad[1] = good[0];
+    REFUSED(tutti_all_reduce_multigpu(me.group, bad, GPUS, TUTTI_SUM, NULL, NULL, &me.error),
+            "all must have the same");
+    EXPECT(tutti_all_reduce_multigpu((tutti_group*)&number, good, GPUS, TUTTI_SUM, NULL, NULL,
+                                     &me.error) == TUTTI_ERR_INVALID_HANDLE);
+    for (int i = 0; i < GPUS; ++i) end_buffer(i, &good[i]);
+}
+
+/* It leaves the group as it was. */
+static void ranks_that_differ_in_number_are_told(void) {
+    if (me.size == 1) return;
+    tutti_buffer buffers[GPUS];
+    for (int i = 0; i < GPUS; ++i) buffers[i] = buffer_on(i, 8, 1);
+    EXPECT(tutti_all_reduce_multigpu(me.group, buffers, me.rank == 0 ? 1 : GPUS, TUTTI_SUM, NULL,
+                                     NULL, &me.error) == TUTTI_ERR_MISMATCH);
+    EXPECT(strstr(me.error.message, "buffers on 1 devices") != NULL);
+    for (int i = 0; i < GPUS; ++i) end_buffer(i, &buffers[i]);
+    all_buffers_are_added_up();
+}
+
+static void groups_come_and_go(void) {
+    for (int n = 0; n < GROUPS; ++n) {
+        open_group();
+        all_buffers_are_added_up();
+        close_group();
+    }
+}
+
+/* The others are told which of their ranks it was. Last: the world is not whole any more. */
+static void a_rank_that_dies_is_named(void) {
+    if (me.size == 1) return;
+    tutti_buffer buffers[GPUS];
+    tutti_work* work = NULL;
+    open_group();
+    for (int i = 0; i < GPUS; ++i) buffers[i] = buffer_on(i, COUNT, 1);
+    OK(tutti_all_reduce_multigpu(me.group, buffers, GPUS, TUTTI_SUM, NULL, NULL, &me.error));
+    if (me.rank == 1) raise(SIGKILL);
+    OK(tutti_all_reduce_multigpu(me.group, buffers, GPUS, TUTTI_SUM, NULL, &work, &me.error));
+    EXPECT(tutti_work_wait(work, 0, &me.error) == TUTTI_ERR_PEER_LOST);
+    EXPECT(me.error.rank == 1);
+    EXPECT(strstr(me.error.message, "all_reduce_multigpu on group") != NULL);
+    EXPECT(strstr(me.error.message, "of rank 1 here") != NULL);
+    tutti_work_release(work);
+    EXPECT(tutti_all_reduce_multigpu(me.group, buffers, GPUS, TUTTI_SUM, NULL, NULL, &me.error) ==
+           TUTTI_ERR_PEER_LOST);
+    close_group();
+    printf("named\n");
+}
+
+int main(int count, char** arguments) {
+    const int skip = without_device();
+    if (skip != 0) return skip;
+    backend = count > 1 ? arguments[1] : "nccl";
+    OK(tutti_init_process_group("gloo", NULL, NULL, -1, -1, NULL, &me.error));
+    me.rank = tutti_get_rank(TUTTI_GROUP_WORLD);
+    me.size = tutti_get_world_size(TUTTI_GROUP_WORLD);
+    device = me.rank * GPUS;
+    EXPECT(me.size <= RANKS_AT_MOST && device_count() >= GPUS * me.size);
+    open_group();
+    ranks_that_differ_in_number_are_told();
+    all_buffers_are_added_up();
+    an_average_is_that_of_all_buffers();
+    every_buffer_is_a_source();
+    every_buffer_is_a_destination();
+    every_gpu_gathers_all(COUNT);
+    every_gpu_gathers_all(0);
+    every_gpu_receives_its_part();
+    several_are_under_way();
+    wrong_arguments_are_named();
+    all_buffers_are_added_up();
+    close_group();
+    groups_come_and_go();
+    if (count > 2 && strcmp(arguments[2], "dies") == 0) {
+        a_rank_that_dies_is_named();
+        return 0;
+    }
+    OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &me.error));
+    return 0;
+}
