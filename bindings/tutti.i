@@ -33,6 +33,7 @@ typedef unsigned long size_t;
 %include <tutti/point_to_point.h>
 %include <tutti/memory.h>
 %include <tutti/mesh.h>
+%include <tutti/multigpu.h>
 %include <tutti/object.h>
 %include <tutti/object_collectives.h>
 %include <tutti/object_point_to_point.h>

@@ -30,8 +30,8 @@ Views read_lists(const tutti_buffer* buffers, int64_t given, const char* argumen
     const size_t count = capi::read_count(given, count_argument);
     const size_t wanted = devices * devices * static_cast<size_t>(group.size());
     if (count != wanted) {
-        capi::refuse(count_argument, " is ", count, ", but ", devices, " GPUs of each of ",
-                     group.size(), " ranks need ", wanted);
+        capi::refuse(count_argument, " is ", count, ", but must be ", wanted, ": ", devices, " * ",
+                     devices, " GPUs * world size ", group.size());
     }
     return capi::read_buffers(buffers, count, argument);
 }
@@ -73,8 +73,9 @@ void issue_on_all(const char* function, tutti::Group& group, const Views& buffer
     for (const View& buffer : buffers) devices.push_back(buffer.device);
     std::vector<decltype(call_of(size_t{0}))> calls;
     for (size_t index = 0; index < devices.size(); ++index) calls.push_back(call_of(index));
-    const auto ranks = group.device_ranks(function, argument, devices);
+    tutti::DeviceRanks::check_calls(group, devices, calls);
     const int64_t timeout_ms = options.timeout_ms == 0 ? group.timeout_ms() : options.timeout_ms;
+    const auto ranks = group.device_ranks(function, argument, devices, timeout_ms);
     if (work == nullptr) return ranks->run(function, std::move(calls), timeout_ms);
     capi::issue_work(options, work,
                      [&] { return ranks->start(function, std::move(calls), timeout_ms); });

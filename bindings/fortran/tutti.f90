@@ -21,6 +21,7 @@ module tutti
   use tutti_memory
   use tutti_meshes
   use tutti_messages
+  use tutti_multigpu
   use tutti_object_creation
   use tutti_object_exchange
   use tutti_objects

@@ -228,7 +228,8 @@ std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
     auto job = [this, &route, work, until, call = std::move(call)](uint64_t sequence) mutable {
         post(route, {std::move(call), sequence, until}, work);
     };
-    if (!ends_inline && !compares_first_ && ticket_queue_->run_if_free(job)) return work;
+    const bool may_post_here = terms.may_post_here && !ends_inline && !compares_first_;
+    if (may_post_here && ticket_queue_->run_if_free(job)) return work;
     work->set_sequence_number(ticket_queue_->enqueue(std::move(job)));
     return work;
 }

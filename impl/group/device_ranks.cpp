@@ -34,7 +34,8 @@ std::string text_of(const std::vector<Device>& devices) {
 }  // namespace
 
 std::shared_ptr<DeviceRanks> Group::device_ranks(const char* function, const char* buffers,
-                                                 const std::vector<Device>& devices) {
+                                                 const std::vector<Device>& devices,
+                                                 int64_t timeout_ms) {
     check_devices(devices, buffers);
     for (const Device& device : devices) check_bound(device, "a buffer is on");
     const Lock opening(device_ranks_opening_);
@@ -47,8 +48,8 @@ std::shared_ptr<DeviceRanks> Group::device_ranks(const char* function, const cha
                    " had ", text_of(device_ranks_->devices()), "; all must have the same");
         }
     }
-    const auto opened =
-        std::make_shared<DeviceRanks>(*this, devices, open_device_ranks(function, devices));
+    const auto opened = std::make_shared<DeviceRanks>(
+        *this, devices, open_device_ranks(function, devices, timeout_ms));
     {
         const Lock lock(mutex_);
         if (!destroyed_) return device_ranks_ = opened;
@@ -59,24 +60,26 @@ std::shared_ptr<DeviceRanks> Group::device_ranks(const char* function, const cha
 
 // They meet as any ranks do, in the store where this group's have met.
 std::vector<std::shared_ptr<Group>> Group::open_device_ranks(const char* function,
-                                                             const std::vector<Device>& devices) {
+                                                             const std::vector<Device>& devices,
+                                                             int64_t timeout_ms) {
     const size_t count = devices.size();
-    SplitOptions agreed;
-    agreed.function = function;
-    agreed.arguments = {cat("buffers on ", count, " devices")};
-    compare(agreed);
-    if (!store_) {
-        throw Error(TUTTI_ERR_UNSUPPORTED,
-                    cat(function, " on ", label(), ": the group has no store"));
-    }
     const auto most = static_cast<size_t>(max_ranks / size_);
     if (count > most) refuse("buffer_count is ", count, "; ", size_, " ranks can have ", most);
     GroupOptions options;
+    {
+        const InFlight entry(*this, function);
+        if (!store_) refuse("group has no store, where its devices could meet");
+        options.store = make_prefix_store(cat("devices/", membership_->group_id()), store_);
+    }
+    SplitOptions agreed;
+    agreed.function = function;
+    agreed.timeout_ms = timeout_ms;
+    agreed.arguments = {cat("buffers on ", count, count == 1 ? " device" : " devices")};
+    compare(agreed);
     options.map = backend_map_;
-    options.store = make_prefix_store(cat("devices/", membership_->group_id()), store_);
     options.size = size_ * static_cast<int>(count);
     options.name = cat(name_, " by device");
-    options.timeout_ms = timeout_ms_;
+    options.timeout_ms = effective_timeout(timeout_ms);
     options.reproducible = reproducible_;
     std::vector<std::shared_ptr<Group>> groups(count);
     std::vector<Status> failures(count);
@@ -112,20 +115,23 @@ Status DeviceRanks::in_ranks(Status status, const std::string& context, size_t d
     return status;
 }
 
-void DeviceRanks::check_all(const std::function<void(const Group&, size_t)>& check) const {
-    for (size_t index = 0; index < mine_.size(); ++index) {
+void DeviceRanks::check_each(const Group& group, const std::vector<Device>& devices,
+                             const std::function<void(int, int, size_t)>& check) {
+    const auto count = static_cast<int>(devices.size());
+    for (int index = 0; index < count; ++index) {
+        const auto place = static_cast<size_t>(index);
         try {
-            check(*mine_[index], index);
+            check(group.rank() * count + index, group.size() * count, place);
         } catch (const Error& error) {
             Status status = error.status();
-            status.message = cat("for ", describe(devices_[index]), ", ", status.message);
+            status.message = cat("for ", describe(devices[place]), ", ", status.message);
             throw Error(status);
         }
     }
 }
 
-// What is refused before it starts is refused for the first device. If another one fails, the calls
-// before it would wait for ever.
+// A call that is refused before it starts is refused for the first device. If another one fails,
+// the calls before it would wait for ever.
 DeviceRanks::Works DeviceRanks::start_all(
     const char* function, const std::function<std::shared_ptr<Work>(Group&, size_t)>& start) {
     const Lock lock(starting_);

@@ -25,8 +25,16 @@ public:
 
     [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
 
-    // One call for each device, in their order; all are checked before the first starts. Buffers
-    // are borrowed until the end of all, or of the work.
+    // Throws INVALID_ARGUMENT, naming the device, for what is wrong with one of the calls.
+    template <IsCollective Call>
+    static void check_calls(const Group& group, const std::vector<Device>& devices,
+                            const std::vector<Call>& calls) {
+        check_each(group, devices,
+                   [&](int rank, int size, size_t index) { check(calls[index], rank, size); });
+    }
+
+    // One checked call for each device, in their order. Buffers are borrowed until the end of all,
+    // or of the work.
     template <IsCollective Call>
     void run(const char* function, std::vector<Call> calls, int64_t timeout_ms) {
         wait(function, start_all(function, std::move(calls), timeout_ms));
@@ -44,21 +52,21 @@ private:
 
     template <IsCollective Call>
     Works start_all(const char* function, std::vector<Call> calls, int64_t timeout_ms) {
-        check_all([&](const Group& group, size_t index) {
-            check(calls[index], group.rank(), group.size());
-        });
+        // A post may wait until the other ranks post, too: NCCL's does while it makes connections.
+        Terms terms(timeout_ms);
+        terms.may_post_here = false;
         return start_all(function, [&](Group& group, size_t index) {
-            return group.start(std::move(calls[index]), timeout_ms);
+            return group.start(std::move(calls[index]), terms);
         });
     }
-    // A failure names the device.
-    void check_all(const std::function<void(const Group&, size_t)>& check) const;
+    static void check_each(const Group& group, const std::vector<Device>& devices,
+                           const std::function<void(int, int, size_t)>& check);
     Works start_all(const char* function,
                     const std::function<std::shared_ptr<Work>(Group&, size_t)>& start);
     void wait(const char* function, const Works& works) const;
     [[nodiscard]] std::shared_ptr<Work> join(const char* function, const Works& works) const;
     static Status first_failure(const Works& works);
-    // A failure in the ranks of the group that has these devices.
+    // The failure of a rank's device as one of the rank.
     friend class Group;
     static Status in_ranks(Status status, const std::string& context, size_t devices);
     [[nodiscard]] std::string context(const char* function) const {

@@ -47,6 +47,7 @@ struct Terms {
     Terms(int64_t timeout, void* on_stream = nullptr) : timeout_ms(timeout), stream(on_stream) {}
     int64_t timeout_ms;  // 0: the group's; -1: never
     void* stream;        // of the buffers' device; null: the default one, and the call waits for it
+    bool may_post_here = true;  // on the caller's thread; else always on one of the group
 };
 
 // How to make groups of a group's ranks. All participating ranks give the same, but for timeout,
@@ -143,10 +144,11 @@ public:
     std::shared_ptr<void> alloc_of_backend(const Device& device, size_t bytes);
 
     // This rank's devices as ranks, for calls on a buffer of each. The first call waits until all
-    // ranks have made it; all have as many devices, and the same in each call. Throws as split();
-    // INVALID_ARGUMENT names `buffers`, whose devices they are.
+    // ranks have made it, up to the timeout; all have as many devices, and the same in each call.
+    // Throws as split(); INVALID_ARGUMENT names `buffers`, whose devices they are.
     std::shared_ptr<DeviceRanks> device_ranks(const char* function, const char* buffers,
-                                              const std::vector<Device>& devices);
+                                              const std::vector<Device>& devices,
+                                              int64_t timeout_ms);
 
     // Several messages at once: all are checked before the first starts, and all start; one that
     // cannot has a work that has failed.
@@ -221,7 +223,8 @@ private:
     void give_up(const Status& status) noexcept;
     void learn_hosts();
     std::vector<std::shared_ptr<Group>> open_device_ranks(const char* function,
-                                                          const std::vector<Device>& devices);
+                                                          const std::vector<Device>& devices,
+                                                          int64_t timeout_ms);
     // Takes the call apart.
     template <typename Call>
     [[nodiscard]] FlatCall check_and_lower(Call& call) const {

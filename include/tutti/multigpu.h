@@ -3,7 +3,8 @@
  * leaves it all other calls as well. All ranks have as many GPUs, and use the same ones in each
  * call on a group. A list of buffers has one on each of them, of one count and dtype. The first
  * call on a group makes the connections: it waits for all ranks, also with a `work`, and the group
- * must have a store. The calls wait for the default streams, and options->stream must be NULL. */
+ * must have a store. The calls wait for the default streams, and options->stream must be NULL. They are
+ * in no coalescing. */
 #ifndef TUTTI_MULTIGPU_H
 #define TUTTI_MULTIGPU_H
 

@@ -1,6 +1,6 @@
 /* The deprecated calls on a buffer of each GPU of a rank (tutti/multigpu.h). Ranks are processes,
  * of two GPUs each.
- *   nccl_multigpu_test BACKEND */
+ *   nccl_multigpu_test BACKEND [dies] */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -213,10 +213,10 @@ static void wrong_arguments_are_named(void) {
     REFUSED(tutti_reduce_multigpu(me.group, good, GPUS, TUTTI_SUM, 0, -1, NULL, NULL, &me.error),
             "dst_tensor is -1");
     REFUSED(tutti_all_gather_multigpu(me.group, good, GPUS, good, GPUS, NULL, NULL, &me.error),
-            "output_count is 2, but 2 GPUs of each of");
+            "output_count is 2, but must be ");
     REFUSED(tutti_reduce_scatter_multigpu(me.group, good, GPUS, good, GPUS, TUTTI_SUM, NULL, NULL,
                                           &me.error),
-            "input_count is 2, but 2 GPUs of each of");
+            "input_count is 2, but must be ");
     bad[0] = good[1];
     bad[1] = good[0];
     REFUSED(tutti_all_reduce_multigpu(me.group, bad, GPUS, TUTTI_SUM, NULL, NULL, &me.error),
@@ -233,7 +233,7 @@ static void ranks_that_differ_in_number_are_told(void) {
     for (int i = 0; i < GPUS; ++i) buffers[i] = buffer_on(i, 8, 1);
     EXPECT(tutti_all_reduce_multigpu(me.group, buffers, me.rank == 0 ? 1 : GPUS, TUTTI_SUM, NULL,
                                      NULL, &me.error) == TUTTI_ERR_MISMATCH);
-    EXPECT(strstr(me.error.message, "buffers on 1 devices") != NULL);
+    EXPECT(strstr(me.error.message, "buffers on 1 device") != NULL);
     for (int i = 0; i < GPUS; ++i) end_buffer(i, &buffers[i]);
     all_buffers_are_added_up();
 }

@@ -22,6 +22,7 @@ program devices_test
   else
     call load_driver()
     call sums()
+    call lists_of_gpus()
   end if
   call tutti_destroy_process_group()
   call passed()
@@ -124,6 +125,16 @@ contains
     call check_refused(status, message, "put")
     call tutti_all_to_all(list, list, ierr=status, errmsg=message)
     call check_refused(status, message, "put")
+    call tutti_broadcast_multigpu(list, 0, 0, ierr=status, errmsg=message)
+    call check_refused(status, message, "buffers[0]")
+    call tutti_all_reduce_multigpu(list, ierr=status, errmsg=message)
+    call check_refused(status, message, "buffers[0]")
+    call tutti_reduce_multigpu(list, 0, 0, ierr=status, errmsg=message)
+    call check_refused(status, message, "buffers[0]")
+    call tutti_all_gather_multigpu(list, list, ierr=status, errmsg=message)
+    call check_refused(status, message, "inputs[0]")
+    call tutti_reduce_scatter_multigpu(list, list, ierr=status, errmsg=message)
+    call check_refused(status, message, "outputs[0]")
     call tutti_batch_isend_irecv([tutti_isend_op(one, 0)], works, ierr=status, errmsg=message)
     call check_refused(status, message, "ops[0]")
     call tutti_scatter_bytes(group_src=0, pieces=list, ierr=status, errmsg=message)
@@ -223,5 +234,85 @@ contains
     call tutti_barrier()
     call tutti_memory_release(data)
     call check(.not. c_associated(data%data), "given back")
+  end subroutine
+
+  !> Two GPUs for each rank.
+  subroutine lists_of_gpus()
+    type(tutti_buffer) :: ours(2), each(2 * 2 * ranks)
+    type(tutti_work) :: work
+    integer :: gpu, place, places
+
+    places = 2 * ranks
+    do gpu = 0, 1
+      ours(gpu + 1) = on_gpu(gpu)
+      do place = 0, places - 1
+        each(gpu * places + place + 1) = on_gpu(gpu)
+      end do
+    end do
+    call number(ours)
+    call tutti_all_reduce_multigpu(ours, TUTTI_MAX)
+    call check_all(ours, places, places, "the greatest of all")
+    call number(ours)
+    call tutti_broadcast_multigpu(ours, ranks - 1, 0, work=work)
+    call work%wait()
+    call work%release()
+    call check_all(ours, places - 1, places - 1, "the one copied")
+    call number(ours)
+    call tutti_reduce_multigpu(ours, 0, 1)
+    call check_all(ours, 2 * rank + 1, merge(places * (places + 1) / 2, 2 * rank + 2, rank == 0), &
+                   "their sum, in one place")
+    call number(ours)
+    call tutti_all_gather_multigpu(each, ours)
+    do place = 0, places - 1
+      call check_all([each(place + 1), each(places + place + 1)], place + 1, place + 1, &
+                     "gathered on both")
+    end do
+    call tutti_reduce_scatter_multigpu(ours, each)
+    call check_all(ours, places * (2 * rank + 1), places * (2 * rank + 2), "parts of the sums")
+    do gpu = 1, 2
+      call tutti_memory_release(ours(gpu))
+    end do
+    do place = 1, size(each)
+      call tutti_memory_release(each(place))
+    end do
+  end subroutine
+
+  function on_gpu(gpu) result(buffer)
+    integer, intent(in) :: gpu
+    type(tutti_buffer) :: buffer
+    call tutti_memory_alloc(buffer, 1000, TUTTI_FLOAT32, device_index=gpu)
+    call set_all(buffer, -1)
+  end function
+
+  !> The numbers of all ranks' GPUs, from 1 on.
+  subroutine number(ours)
+    type(tutti_buffer), intent(in) :: ours(2)
+    call set_all(ours(1), 2 * rank + 1)
+    call set_all(ours(2), 2 * rank + 2)
+  end subroutine
+
+  subroutine set_all(buffer, value)
+    type(tutti_buffer), intent(in) :: buffer
+    integer, intent(in) :: value
+    real, target :: values(1000)
+    integer(c_int64_t) :: address
+    values = value
+    address = transfer(buffer%data, address)
+    call check(put(address, c_loc(values), 4000_c_size_t) == 0, "to a device")
+  end subroutine
+
+  subroutine check_all(buffers, first, second, what)
+    type(tutti_buffer), intent(in) :: buffers(2)
+    integer, intent(in) :: first, second
+    character(*), intent(in) :: what
+    real, target :: values(1000)
+    integer(c_int64_t) :: address
+    integer :: which
+    do which = 1, 2
+      values = 0
+      address = transfer(buffers(which)%data, address)
+      call check(get(c_loc(values), address, 4000_c_size_t) == 0, "from a device")
+      call check(nint(values) == merge(first, second, which == 1), what)
+    end do
   end subroutine
 end program devices_test

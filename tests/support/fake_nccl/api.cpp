@@ -58,6 +58,16 @@ private:
     Communicator& comm_;
 };
 
+// NCCL makes its connections with the first collective: what blocks returns when all ranks have it.
+void connect(Communicator& comm) {
+    if (!comm.blocks || std::exchange(comm.is_connected, true)) return;
+    std::atomic<int>& connected = comm.shared->segment->connected;
+    ++connected;
+    while (connected < comm.shared->ranks) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+}
+
 ncclResult_t end_group() {
     std::vector<Call> calls = std::exchange(group.calls, {});
     if (group.error != ncclSuccess) return std::exchange(group.error, ncclSuccess);
@@ -68,9 +78,15 @@ ncclResult_t end_group() {
             calls.begin(), calls.end(), [&](const Call& call) { return call.comm == &comm; });
         std::vector<Call> its(calls.begin(), others);
         calls.erase(calls.begin(), others);
-        const std::lock_guard lock(mutex());
-        const Inside inside(comm);
-        const ncclResult_t one = take(comm, std::move(its));
+        const bool has_collective =
+            std::ranges::any_of(its, [](const Call& call) { return !call.is_message; });
+        ncclResult_t one = ncclSuccess;
+        {
+            const std::lock_guard lock(mutex());
+            const Inside inside(comm);
+            one = take(comm, std::move(its));
+        }
+        if (one == ncclSuccess && has_collective) connect(comm);
         if (one != ncclSuccess && (result == ncclSuccess || result == ncclInProgress)) result = one;
     }
     return result;

@@ -71,6 +71,7 @@ struct Communicator {
     std::shared_ptr<Shared> shared;
     int device = 0;
     bool blocks = true;
+    bool is_connected = false;  // had a collective
     enum State { Starting, Ready, Finalizing } state = Starting;
     int delay = 0;               // polls until what is under way is done
     std::vector<Call> deferred;  // in progress: not launched yet

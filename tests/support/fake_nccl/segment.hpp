@@ -59,7 +59,7 @@ struct Entry {
 };
 
 struct Segment {
-    std::atomic<int> attached, finalized;
+    std::atomic<int> attached, connected, finalized;
     Part parts[max_ranks];
     Entry entries[max_ranks];
     std::atomic<int> pid[max_ranks];
