@@ -7,16 +7,19 @@ call, and returns a work.
 
 FOLDER has the layer that is written by hand. Only a function that does nothing but make a call and
 run it has a twin: `return allReduce(g, buffer, op).run(ctx)`, `now(call -> allReduce(call, …))`.
+That of a deprecated one is deprecated.
 """
 import re
 import sys
 from pathlib import Path
 
 FEWEST = 25  # fewer twins are not all
-GO = re.compile(r"^func (?P<receiver>\(g \*Group\) )?(?P<name>[A-Z]\w*)(?P<types>\[T Element\])?"
+GO = re.compile(r"^(?P<deprecated>// Deprecated: .*\n(?://.*\n)*)?"
+                r"func (?P<receiver>\(g \*Group\) )?(?P<name>[A-Z]\w*)(?P<types>\[T Element\])?"
                 r"\((?P<parameters>[^{]*?),?\s*\) (?:error|\(int, error\)) \{\s*"
                 r"return (?P<call>[^;{}]*?)\.(?P<run>run|runRecv)\(ctx\)\s*\}$", re.M)
-JAVA = re.compile(r"^    public (?P<result>[\w<>\[\]]+) (?P<name>\w+)\((?P<parameters>[^)]*)\) \{\s*"
+JAVA = re.compile(r"^(?P<deprecated>    @Deprecated\n)?"
+                  r"    public (?P<result>[\w<>\[\]]+) (?P<name>\w+)\((?P<parameters>[^)]*)\) \{\s*"
                   r"(?:return )?(?:now|receive)\((?:groupSrc, )?"
                   r"(?P<call>call -> \w+\(call[,.)][^;]*|\w+::\w+)\);\s*\}$", re.M)
 # torch has names for these.
@@ -45,8 +48,10 @@ def go_twin(found):
     if found["run"] == "runRecv":
         comment += ("; [Work.SourceRank] tells the sender.\n"
                     "// The context counts until the work is done or closed")
-    return (f"// {comment}.\nfunc {found['receiver'] or ''}{twin_of(name)}{found['types'] or ''}"
-            f"({found['parameters']}) (*Work, error) {{\n\treturn {found['call']}.async(ctx)\n}}\n")
+    deprecated = f"//\n{found['deprecated']}" if found["deprecated"] else ""
+    return (f"// {comment}.\n{deprecated}func {found['receiver'] or ''}{twin_of(name)}"
+            f"{found['types'] or ''}({found['parameters']}) (*Work, error) {{\n"
+            f"\treturn {found['call']}.async(ctx)\n}}\n")
 
 
 def erased(parameters):
@@ -60,7 +65,9 @@ def java_twin(found):
     boxed = {"void": "Void", "int": "Integer"}.get(found["result"], found["result"])
     where = {"s": "to", "r": "from"}[name[0]] if re.match("send|recv", name) else None
     also = f"; also {where} oneself" if where else ""
-    return (f"    /** {{@link #{name}({erased(parameters)}) {name}}} that returns at once{also}. */\n"
+    link = f"{{@link #{name}({erased(parameters)}) {name}}}"
+    end = "\n     *  @deprecated as that is */\n    @Deprecated" if found["deprecated"] else " */"
+    return (f"    /** {link} that returns at once{also}.{end}\n"
             f"    public Work<{boxed}> {twin_of(name)}({parameters}) {{\n"
             f"        return start({' '.join(found['call'].split())});\n    }}\n")
 

@@ -111,12 +111,18 @@ func (c *call) pin(data unsafe.Pointer, length int) {
 
 // view describes a slice to C, in a buffer of the frame or of a list, and pins it if it is of Go.
 func view[T Element](c *call, buffer *raw.Tutti_buffer, slice []T) *raw.Tutti_buffer {
+	return viewOn(c, c.device, buffer, slice)
+}
+
+// viewOn is view for a slice on any device; nil: the CPU.
+func viewOn[T Element](c *call, device *Device, buffer *raw.Tutti_buffer, slice []T,
+) *raw.Tutti_buffer {
 	*buffer = raw.Tutti_buffer{Count: int64(len(slice)), Dtype: uint32(DTypeOf[T]())}
 	data := unsafe.Pointer(unsafe.SliceData(slice))
-	if c.device != nil {
-		c.place(buffer)
+	if device != nil {
+		device.place(buffer)
 	}
-	if c.device == nil || c.device.Type == CPU || len(slice) == 0 {
+	if device == nil || device.Type == CPU || len(slice) == 0 {
 		c.pin(data, len(slice))
 	}
 	if len(slice) > 0 {

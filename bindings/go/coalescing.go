@@ -40,9 +40,9 @@ var errGroupClosed = &Error{
 // itself work as ever, also meanwhile. The function calls the same collectives in the same order on
 // every rank, whose buffers and results must be left alone until Coalesce returns. Their contexts
 // are looked at before they are collected, and no more: that of Coalesce counts.
-// MonitoredBarrier, messages, works, and collectives of objects and bytes cannot be collected. If
-// the function fails or panics, or the context is done meanwhile, the collected calls run
-// nevertheless, as the other ranks count on them.
+// MonitoredBarrier, messages, works, and collectives of objects, bytes and several GPUs cannot be
+// collected. If the function fails or panics, or the context is done meanwhile, the collected calls
+// run nevertheless, as the other ranks count on them.
 func Coalesce(ctx context.Context, g *Group, function func(coalescing *Group) error) (err error) {
 	if function == nil {
 		return invalid("function is nil")

@@ -59,10 +59,10 @@ func DeviceSlice[T Element](address uintptr, count int) []T {
 // onStream tells whether the call is enqueued on a stream.
 func (c *call) onStream() bool { return c.device != nil && c.device.Stream != 0 }
 
-// place tells C that a buffer is on the call's device.
-func (c *call) place(buffer *raw.Tutti_buffer) {
-	buffer.Device_type = int32(c.device.Type)
-	buffer.Device_index = toInt32(c.device.Index)
+// place tells C that a buffer is on the device.
+func (d *Device) place(buffer *raw.Tutti_buffer) {
+	buffer.Device_type = int32(d.Type)
+	buffer.Device_index = toInt32(d.Index)
 }
 
 // coalescingOptions are those of a coalescing of calls on a device; nil, the defaults, on the CPU.

@@ -97,6 +97,12 @@ func TestWithoutADeviceEveryCallRefusesIt(t *testing.T) {
 		refuses(t, ReduceScatterTensor(background, gpu, one, data, Sum), "put")
 		refuses(t, AllToAll(background, gpu, list, nil), "outputs[0]")
 		refuses(t, AllToAllSingle(background, gpu, data, nil, []int{1, 1}, []int{1, 1}), "output")
+		some := []OnGPU[float32]{{*gpu.device, data}, {Device{Type: CUDA}, data}}
+		refuses(t, BroadcastMultiGPU(background, g, some, 0, 0), "buffers[0]")
+		refuses(t, AllReduceMultiGPU(background, g, some, Sum), "buffers[0]")
+		refuses(t, ReduceMultiGPU(background, g, some, Sum, 0, 0), "buffers[0]")
+		refuses(t, AllGatherMultiGPU(background, g, some, some[:1]), "put")
+		refuses(t, ReduceScatterMultiGPU(background, g, some[:1], some, Sum), "put")
 		refuses(t, Send(background, gpu, data, 0, 0), "buffer")
 		_, err := Recv(background, gpu, data, 0, 0)
 		refuses(t, err, "buffer")
@@ -182,6 +188,186 @@ func TestCallsOnADeviceWhereThereIsOne(t *testing.T) {
 		is(t, result, []float32{2, 4, 1, 0, 0, 0, 0, 0, 0, 0, 4, 2, 4})
 		check(t, g.Barrier(background))
 		buffer.Free()
+	})
+}
+
+// each gives a slice on each of the first two GPUs that begins at an element of its memory.
+func each(memory [2][]float32, begin int) (slices []OnGPU[float32]) {
+	for i := range memory {
+		slices = append(slices, OnGPU[float32]{Device{Type: CUDA, Index: i}, memory[i][begin:][:2]})
+	}
+	return slices
+}
+
+// onTwoDevices runs a function with two ranks, which have memory on two devices each.
+func onTwoDevices(t *testing.T, function func(t *testing.T, g *Group, memory [2][]float32)) {
+	if os.Getenv("TUTTI_CUDA_LIBRARY") == "" {
+		t.Skip("TUTTI_CUDA_LIBRARY is not set")
+	}
+	second := Device{Type: CUDA, Index: 1}
+	onRanks(t, 1, func(t *testing.T, g *Group) {
+		one, err := Alloc[byte](background, g.OnDevice(second), 1)
+		if err == nil {
+			one.Free()
+		} else {
+			second = Device{}
+		}
+	})
+	if second.Type == CPU {
+		t.Skip("there is one device")
+	}
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		first := must(Alloc[float32](background, g.OnDevice(Device{Type: CUDA}), 100))
+		other := must(Alloc[float32](background, g.OnDevice(second), 100))
+		function(t, g, [2][]float32{first.Slice(), other.Slice()})
+		check(t, g.Barrier(background))
+		first.Free()
+		other.Free()
+	})
+}
+
+func TestCallsWithSlicesOnEachDeviceOfARank(t *testing.T) {
+	onTwoDevices(t, func(t *testing.T, g *Group, memory [2][]float32) {
+		give := func(one OnGPU[float32], value float32) {
+			move(t, g.OnDevice(one.Device), one.Slice, g, []float32{value, -value})
+		}
+		has := func(one OnGPU[float32], value float32) {
+			t.Helper()
+			result := make([]float32, 2)
+			move(t, g, result, g.OnDevice(one.Device), one.Slice)
+			is(t, result, []float32{value, -value})
+		}
+		// Of the four buffers that all ranks have; they begin with 1, 2, 3 and 4.
+		place := func(i int) int { return 2*g.Rank() + i }
+		finished := func(work *Work, err error) error { return must(work, err).Wait(background) }
+		start := func() []OnGPU[float32] {
+			buffers := each(memory, 0)
+			for i, one := range buffers {
+				give(one, float32(place(i)+1))
+			}
+			return buffers
+		}
+		for _, mean := range []bool{false, true} {
+			buffers, wanted := start(), float32(10)
+			if mean {
+				check(t, finished(AllReduceMultiGPUAsync(background, g, buffers, Avg)))
+				wanted = 2.5
+			} else {
+				check(t, AllReduceMultiGPU(background, g, buffers, Sum))
+			}
+			for _, one := range buffers {
+				has(one, wanted)
+			}
+		}
+		for chosen := 0; chosen < 4; chosen++ {
+			rank, tensor := chosen/2, chosen%2
+			buffers := start()
+			if chosen == 0 {
+				check(t, finished(BroadcastMultiGPUAsync(background, g, buffers, rank, tensor)))
+			} else {
+				check(t, BroadcastMultiGPU(background, g, buffers, rank, tensor))
+			}
+			for _, one := range buffers {
+				has(one, float32(chosen+1))
+			}
+			buffers = start()
+			if chosen == 0 {
+				check(t, finished(ReduceMultiGPUAsync(background, g, buffers, Sum, rank, tensor)))
+			} else {
+				check(t, ReduceMultiGPU(background, g, buffers, Sum, rank, tensor))
+			}
+			for i, one := range buffers {
+				wanted := float32(place(i) + 1)
+				if place(i) == chosen {
+					wanted = 10
+				}
+				has(one, wanted)
+			}
+		}
+		// Lists: first the four on the first GPU, then those on the second.
+		own := each(memory, 0)
+		var lists []OnGPU[float32]
+		for i := range own {
+			for j := 0; j < 4; j++ {
+				lists = append(lists, each(memory, 2+2*j)[i])
+			}
+		}
+		for _, async := range []bool{false, true} {
+			start()
+			if async {
+				check(t, finished(AllGatherMultiGPUAsync(background, g, lists, own)))
+			} else {
+				check(t, AllGatherMultiGPU(background, g, lists, own))
+			}
+			for i, one := range lists {
+				has(one, float32(i%4+1))
+				give(one, float32(100*(i%4)+place(i/4))) // for the next call
+			}
+			if async {
+				check(t, finished(ReduceScatterMultiGPUAsync(background, g, own, lists, Sum)))
+			} else {
+				check(t, ReduceScatterMultiGPU(background, g, own, lists, Sum))
+			}
+			for i, one := range own {
+				has(one, float32(400*place(i)+6))
+			}
+		}
+	})
+}
+
+func TestCallsWithSlicesOnEachDeviceHaveTheSameDevices(t *testing.T) {
+	onTwoDevices(t, func(t *testing.T, g *Group, memory [2][]float32) {
+		buffers := each(memory, 0)
+		check(t, AllReduceMultiGPU(background, g, buffers, Sum))
+		buffers[0], buffers[1] = buffers[1], buffers[0]
+		namesIn(t, AllReduceMultiGPU(background, g, buffers, Sum), "all must have the same")
+		buffers[0] = buffers[1]
+		namesIn(t, AllReduceMultiGPU(background, g, buffers, Sum), "buffers[1] is on cuda:0, as is")
+	})
+}
+
+// namesIn fails unless an argument is refused in words that have these.
+func namesIn(t *testing.T, err error, words string) {
+	t.Helper()
+	failsWith(t, err, ErrInvalidArgument)
+	if err != nil && !strings.Contains(err.Error(), words) {
+		t.Errorf("%q does not say %s", err, words)
+	}
+}
+
+func TestCallsWithSlicesOnEachDeviceRefuseOtherLists(t *testing.T) {
+	onRanks(t, 2, func(t *testing.T, g *Group) {
+		cpu := []OnGPU[int]{{Slice: []int{1, 2}}, {Slice: []int{3}}}
+		one, three := cpu[:1], []OnGPU[int]{cpu[0], cpu[0], cpu[0]}
+		pair, none := []OnGPU[int]{cpu[0], cpu[0]}, []OnGPU[int]{}
+		namesIn(t, BroadcastMultiGPU(background, g, one, 0, 0), "buffers[0] is on the CPU")
+		namesIn(t, AllReduceMultiGPU(background, g, one, Sum), "buffers[0] is on the CPU")
+		namesIn(t, ReduceMultiGPU(background, g, one, Sum, 0, 0), "buffers[0] is on the CPU")
+		namesIn(t, AllGatherMultiGPU(background, g, pair, one), "inputs[0] is on the CPU")
+		namesIn(t, ReduceScatterMultiGPU(background, g, one, pair, Sum), "outputs[0] is on the CPU")
+		namesIn(t, AllReduceMultiGPU(background, g, none, Sum), "buffers is empty")
+		namesIn(t, AllReduceMultiGPU[int](background, g, nil, Sum), "buffers is empty")
+		namesIn(t, AllReduceMultiGPU(background, g, cpu, Sum), "buffers[1].count is 1, not 2")
+		namesIn(t, AllReduceMultiGPU(background, g, []OnGPU[float32]{}, BXor), "buffers is empty")
+		namesIn(t, BroadcastMultiGPU(background, g, one, 2, 0), ": src is 2")
+		namesIn(t, BroadcastMultiGPU(background, g, one, 0, 1), ": srcTensor is 1, but each rank has")
+		namesIn(t, ReduceMultiGPU(background, g, one, Sum, -1, 0), ": dst is -1")
+		namesIn(t, ReduceMultiGPU(background, g, one, Sum, 0, 1<<40), ": dstTensor is")
+		namesIn(t, AllGatherMultiGPU(background, g, three, one),
+			"len(outputs) is 3, but 1 GPUs of each of 2 ranks need 2")
+		namesIn(t, ReduceScatterMultiGPU(background, g, one, three, Sum), "len(inputs) is 3, but")
+		onStream := g.OnDevice(Device{Type: CUDA, Stream: 1})
+		namesIn(t, AllReduceMultiGPU(background, onStream, one, Sum), "Device.Stream must be 0")
+		one[0].Device.Stream = 1
+		namesIn(t, AllReduceMultiGPU(background, g, one, Sum), "buffers[0].Device.Stream is")
+		_, err := AllGatherMultiGPUAsync(background, g, pair, pair)
+		namesIn(t, err, "len(outputs) is 2, but 2 GPUs of each of 2 ranks need 8")
+		check(t, Coalesce(background, g, func(together *Group) error {
+			failsWith(t, AllReduceMultiGPU(background, together, pair, Sum), ErrInvalidHandle)
+			return nil
+		}))
+		failsWith(t, AllReduceMultiGPU(background, nil, pair, Sum), ErrInvalidHandle)
+		check(t, g.Barrier(background)) // the group goes on
 	})
 }
 

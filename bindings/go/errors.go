@@ -95,10 +95,12 @@ func invalid(format string, arguments ...any) error {
 var goNames = strings.NewReplacer(
 	"group_src", "src", "group_dst", "dst", "dim_names", "DimNames", "device_type", "DeviceType",
 	"input_count", "len(inputs)", "output_count", "len(outputs)", "object_count", "len(values)",
+	"buffer_count", "len(buffers)", "src_tensor", "srcTensor", "dst_tensor", "dstTensor",
 	"input_split_count", "len(inputSplits)", "input_split_sizes", "inputSplits",
 	"output_split_count", "len(outputSplits)", "output_split_sizes", "outputSplits",
 	"rank_count", "len(ranks)", "split_count", "len(lists)", "max_bytes", "MaxBytes",
-	"options.stream is", "Device.Stream is", "stream is given", "the stream is given",
+	"options.stream is", "Device.Stream is", "options.stream must be NULL",
+	"Device.Stream must be 0", "stream is given", "the stream is given",
 	"is_master", "isMaster", "world_size=", "world_size=", "world_size", "worldSize",
 	"matrix_approximation_rank", "MatrixApproximationRank", "start_iteration", "StartIteration",
 	"min_compression_rate", "MinCompressionRate", "orthogonalization_epsilon",

@@ -120,9 +120,9 @@ abstract class Collectives extends Calls {
      *  messages while they are short. Calls on other objects of the group work as ever, on any
      *  thread.
      *  @param calls  receives an object of the group that collects the calls made on it:
-     *                synchronous collectives without a timeout of their own, the same on every
-     *                rank. They run when calls returns, also if it throws, since the other ranks
-     *                expect them */
+     *                synchronous collectives without a timeout of their own, not of several GPUs,
+     *                the same on every rank. They run when calls returns, also if it throws, since
+     *                the other ranks expect them */
     public void coalesce(Consumer<Group> calls) {
         coalesce(null, calls);
     }

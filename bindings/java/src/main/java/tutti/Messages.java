@@ -7,7 +7,7 @@ import java.util.List;
 import tutti.raw.Raw;
 
 /** Messages between two ranks of the group. They stand outside the order of the collectives. */
-abstract class Messages extends Gathers {
+abstract class Messages extends MultiGpu {
     /** As the source of a receive: any rank but this one. */
     public static final int ANY_RANK = -1;
 

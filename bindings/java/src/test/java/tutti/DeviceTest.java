@@ -2,6 +2,7 @@ package tutti;
 
 import static org.junit.jupiter.api.Assertions.*;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
@@ -65,6 +66,19 @@ class DeviceTest {
         }
     }
 
+    /** A list of two, on two devices, in all calls that take one on each. */
+    @SuppressWarnings("deprecation")
+    private static void severalAreRefused(Group group) {
+        List<Tensor> two = List.of(Tensor.onDevice(THERE, 2, DType.FLOAT32, Device.cuda(0)),
+                                   nowhere(2));
+        List<Tensor> one = two.subList(0, 1);
+        refused("buffers[0]", () -> group.broadcastMultigpu(two, 0, 0));
+        refused("buffers[0]", () -> group.allReduceMultigpu(two, ReduceOp.SUM));
+        refused("buffers[0]", () -> group.reduceMultigpu(two, ReduceOp.SUM, 0, 0));
+        refused("puts[0]", () -> group.allGatherMultigpu(one, two));
+        refused("puts[0]", () -> group.reduceScatterMultigpu(two, one, ReduceOp.SUM));
+    }
+
     @Test
     void without_a_device_every_call_refuses_it() {
         needNoDevice();
@@ -88,6 +102,7 @@ class DeviceTest {
             refused("put", () -> group.allToAll(list, list));
             refused("output", () -> group.allToAllSingle(null, data));
             refused("put", () -> group.allToAllSingle(data, data, splits, splits));
+            severalAreRefused(group);
             refused("tensor", () -> group.send(data, 0, 0));
             refused("tensor", () -> group.recv(data, 0, 0));
             refused(": tensor.", () -> group.allReduceAsync(data, sum));
@@ -165,6 +180,160 @@ class DeviceTest {
             memory.close();
             memory.close();
             assertThrows(UsageException.class, () -> group.allReduce(data, ReduceOp.SUM));
+        });
+    }
+
+    private static void says(String words, Executable call) {
+        UsageException refused = assertThrows(UsageException.class, call);
+        assertEquals(Status.INVALID_ARGUMENT, refused.status());
+        assertTrue(refused.getMessage().contains(words), refused.getMessage());
+    }
+
+    @Test
+    @SuppressWarnings("deprecation")
+    void lists_of_several_devices_are_refused_with_memory_of_the_cpu_and_in_wrong_numbers() {
+        Ranks.run(2, group -> {
+            ReduceOp sum = ReduceOp.SUM;
+            Tensor cpu = Ranks.doubles(1, 2);
+            List<Tensor> one = List.of(cpu);
+            List<Tensor> two = List.of(cpu, cpu);
+            List<Tensor> three = List.of(cpu, cpu, cpu);
+            says("buffers[0] is on the CPU", () -> group.broadcastMultigpu(one, 0, 0));
+            says("buffers[0] is on the CPU", () -> group.allReduceMultigpu(one, sum));
+            says("buffers[0] is on the CPU", () -> group.reduceMultigpu(one, sum, 0, 0));
+            says("inputs[0] is on the CPU", () -> group.allGatherMultigpu(one, two));
+            says("outputs[0] is on the CPU", () -> group.reduceScatterMultigpu(two, one, sum));
+            says("buffers[0] is on the CPU", () -> group.allReduceMultigpuAsync(one, sum));
+            says("buffers[0] is on the CPU",
+                 () -> group.allReduceMultigpu(List.of(Tensor.of(new int[1])), sum));
+            says("buffers is empty", () -> group.allReduceMultigpu(List.of(), sum));
+            says("buffers is empty", () -> group.allReduceMultigpu(null, sum));
+            says("op: null", () -> group.allReduceMultigpu(one, null));
+            says("buffers[1].count is 1, not 2",
+                 () -> group.allReduceMultigpu(List.of(cpu, cpu.slice(0, 1)), sum));
+            says("groupSrc is 2", () -> group.broadcastMultigpu(one, 2, 0));
+            says("srcTensor is 1, but each rank has 1", () -> group.broadcastMultigpu(one, 0, 1));
+            says("groupDst is -1", () -> group.reduceMultigpu(one, sum, -1, 0));
+            says("dstTensor is 2", () -> group.reduceMultigpu(two, sum, 0, 2));
+            says("outputCount is 3, but 1 GPUs of each of 2 ranks need 2",
+                 () -> group.allGatherMultigpu(one, three));
+            says("inputCount is 3, but", () -> group.reduceScatterMultigpu(three, one, sum));
+            says("outputCount is 2, but 2 GPUs of each of 2 ranks need 8",
+                 () -> group.allGatherMultigpuAsync(two, two));
+            says("stream must be null", () -> group.withStream(1).allReduceMultigpu(one, sum));
+            group.coalesce(together -> {
+                UsageException refused = assertThrows(UsageException.class,
+                                                      () -> together.allReduceMultigpu(one, sum));
+                assertEquals(Status.INVALID_HANDLE, refused.status());
+            });
+            group.barrier(); // the group goes on
+        });
+    }
+
+    /** Whether a group can have memory of a second device. */
+    private static boolean hasTwo(Group group) {
+        try {
+            group.alloc(Device.cuda(1), 8).close();
+            return true;
+        } catch (UsageException refused) {
+            return false;
+        }
+    }
+
+    /** A tensor of two doubles on each device, which begins at an element of its memory. */
+    private static List<Tensor> each(List<DeviceMemory> memory, int begin) {
+        return memory.stream().map(one -> one.tensor(DType.FLOAT64).slice(begin, 2)).toList();
+    }
+
+    private static void give(Group group, Tensor tensor, double value) {
+        move(group, tensor, Ranks.doubles(value, -value));
+    }
+
+    private static void expect(double value, Group group, Tensor tensor) {
+        assertArrayEquals(new double[] {value, -value}, read(group, tensor));
+    }
+
+    /** The place of a tensor of this rank among all four. */
+    private static int place(Group group, int which) {
+        return 2 * group.rank() + which;
+    }
+
+    /** The tensors at the begin of the memory; those of all ranks begin with 1, 2, 3 and 4. */
+    private static List<Tensor> filled(Group group, List<DeviceMemory> memory) {
+        List<Tensor> buffers = each(memory, 0);
+        for (int i = 0; i < 2; i++) give(group, buffers.get(i), place(group, i) + 1);
+        return buffers;
+    }
+
+    @SuppressWarnings("deprecation")
+    private static void reduced(Group group, List<DeviceMemory> memory) {
+        List<Tensor> buffers = filled(group, memory);
+        group.allReduceMultigpu(buffers, ReduceOp.SUM);
+        for (Tensor one : buffers) expect(10, group, one);
+        filled(group, memory);
+        group.allReduceMultigpuAsync(buffers, ReduceOp.AVG).await();
+        for (Tensor one : buffers) expect(2.5, group, one);
+    }
+
+    @SuppressWarnings("deprecation")
+    private static void oneIsChosen(Group group, List<DeviceMemory> memory, int chosen) {
+        int rank = chosen / 2;
+        int which = chosen % 2;
+        boolean async = chosen == 0;
+        List<Tensor> buffers = filled(group, memory);
+        if (async) group.broadcastMultigpuAsync(buffers, rank, which).await();
+        else group.broadcastMultigpu(buffers, rank, which);
+        for (Tensor one : buffers) expect(chosen + 1, group, one);
+        filled(group, memory);
+        if (async) group.reduceMultigpuAsync(buffers, ReduceOp.SUM, rank, which).await();
+        else group.reduceMultigpu(buffers, ReduceOp.SUM, rank, which);
+        for (int i = 0; i < 2; i++) {
+            int mine = place(group, i);
+            expect(mine == chosen ? 10 : mine + 1, group, buffers.get(i));
+        }
+    }
+
+    /** Lists have first the four on the first device, then those on the second. */
+    @SuppressWarnings("deprecation")
+    private static void gathered(Group group, List<DeviceMemory> memory, boolean async) {
+        List<Tensor> own = filled(group, memory);
+        List<Tensor> lists = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            for (int j = 0; j < 4; j++) lists.add(each(memory, 2 + 2 * j).get(i));
+        }
+        if (async) group.allGatherMultigpuAsync(own, lists).await();
+        else group.allGatherMultigpu(own, lists);
+        for (int i = 0; i < 8; i++) {
+            expect(i % 4 + 1, group, lists.get(i));
+            give(group, lists.get(i), 100 * (i % 4) + place(group, i / 4));
+        }
+        if (async) group.reduceScatterMultigpuAsync(lists, own, ReduceOp.SUM).await();
+        else group.reduceScatterMultigpu(lists, own, ReduceOp.SUM);
+        for (int i = 0; i < 2; i++) expect(400 * place(group, i) + 6, group, own.get(i));
+    }
+
+    @Test
+    @SuppressWarnings("deprecation")
+    void calls_take_a_tensor_on_each_device_of_a_rank() {
+        Assumptions.assumeTrue(System.getenv("TUTTI_CUDA_LIBRARY") != null);
+        boolean[] there = new boolean[1];
+        Ranks.run(1, group -> there[0] = hasTwo(group));
+        Assumptions.assumeTrue(there[0], "there is one device");
+        Ranks.run(2, group -> {
+            List<DeviceMemory> memory = List.of(group.alloc(Device.cuda(0), 800),
+                                                group.alloc(Device.cuda(1), 800));
+            reduced(group, memory);
+            for (int chosen = 0; chosen < 4; chosen++) oneIsChosen(group, memory, chosen);
+            gathered(group, memory, false);
+            gathered(group, memory, true);
+            List<Tensor> two = each(memory, 0);
+            Tensor first = two.get(0);
+            says("all must have the same",
+                 () -> group.allReduceMultigpu(List.of(two.get(1), first), ReduceOp.SUM));
+            says("buffers[1] is on cuda:0, as is buffers[0]",
+                 () -> group.allReduceMultigpu(List.of(first, first), ReduceOp.SUM));
+            group.barrier();
+            for (DeviceMemory one : memory) one.close();
         });
     }
 
