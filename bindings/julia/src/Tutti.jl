@@ -42,6 +42,7 @@ include("memory.jl")
 include("issue.jl")
 include("collectives.jl")
 include("pieces.jl")
+include("multigpu.jl")
 include("point_to_point.jl")
 include("object.jl")
 include("object_values.jl")
@@ -68,6 +69,8 @@ export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, cancel
 export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR
 export bcast!, allreduce!, allreduce, allreduce_addends!, reduce!, allgather!, allgather, gather!,
     gather, scatter!, reducescatter!, alltoall!, barrier, monitored_barrier, coalescing, blocking
+export bcast_multigpu!, allreduce_multigpu!, reduce_multigpu!, allgather_multigpu!,
+    reducescatter_multigpu!
 export send, recv!, batch_isend_irecv, P2POp, ANY_RANK
 export encode, decode, to_json, ObjectOptions, Timestamp, AsArray
 export bcast_object_list!, allgather_object, gather_object, scatter_object_list, send_object_list,

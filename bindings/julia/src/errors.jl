@@ -84,7 +84,8 @@ const names_arguments = (Raw.TUTTI_ERR_INVALID_ARGUMENT, Raw.TUTTI_ERR_INVALID_H
 
 "What C calls an argument, and what it is called here."
 const julia_names = Dict(
-    "NULL" => "nothing", "TUTTI_NO_TIMEOUT" => "Inf", "buffer" => "x", "group_dst" => "dst",
+    "NULL" => "nothing", "TUTTI_NO_TIMEOUT" => "Inf", "buffer" => "x",
+    "buffer_count" => "length(buffers)", "group_dst" => "dst",
     "group_peer" => "rank", "group_src" => "src", "input_count" => "length(input)",
     "input_split_count" => "length(input_splits)", "input_split_sizes" => "input_splits",
     "inputs" => "input", "object_count" => "length(values)", "options.stream" => "stream",

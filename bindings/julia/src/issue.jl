@@ -73,14 +73,24 @@ function issue_directly(f::F, finish, roots, group, args...) where {F}
     finish(C_NULL)
 end
 
+"""
+A function of the library that may wait for the other ranks before it starts its operation. When it
+is interrupted it goes on, so what it borrows stays held.
+"""
+struct Connecting{F}
+    f::F
+end
+call(connecting::Connecting, args...) = call_waiting(connecting.f, args...)
+directly(connecting::Connecting, args...) = directly(connecting.f, args...)
+
 "Starts the operation, with all it borrows held before."
 function start(f::F, pending::Pending, owner::Handle, args...) where {F}
     slot = Ref(Ptr{Raw.tutti_work}(C_NULL))
     id = hold(pending)
     try
         call(f, owner, args..., slot)
-    catch
-        drop(pending, id)
+    catch exception
+        f isa Connecting && exception isa InterruptException || drop(pending, id)
         rethrow()
     end
     id, slot[]
@@ -125,6 +135,8 @@ function collect_call(f, manner, finish, roots, group, args...)
     manner.async && throw(ArgumentError("async is for all of coalescing, not for a call in it"))
     finish isa Output && !manner.message ||
         throw(ArgumentError("coalescing takes collectives of arrays alone"))
+    f isa Connecting &&
+        throw(ArgumentError("coalescing takes no collectives of several GPUs of a rank"))
     call(f, group, args..., C_NULL)
     collected = group.collected
     lock(() -> push!(collected.calls, (roots, manner.calls_back)), collected.mutex)

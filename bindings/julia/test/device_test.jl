@@ -86,6 +86,11 @@ has_driver || @testset "without a device every call refuses it" begin
         @test is_refused(() -> reducescatter!(one, list, +; group = group), "put")
         @test is_refused(() -> alltoall!(x, x; group = group), "put")
         @test is_refused(() -> alltoall!(list, list; group = group), "put")
+        @test is_refused(() -> bcast_multigpu!([x]; group = group), "buffers[1]")
+        @test is_refused(() -> allreduce_multigpu!([x, x], +; group = group), "buffers[1]")
+        @test is_refused(() -> reduce_multigpu!([x], +; group = group, async = true), "buffers[1]")
+        @test is_refused(() -> allgather_multigpu!(list, [one]; group = group), "put[1]")
+        @test is_refused(() -> reducescatter_multigpu!([one], list, +; group = group), "put[1]")
         @test is_refused(() -> send(x, 0; group = group), "x.")
         @test is_refused(() -> recv!(x, 0; group = group, async = true), "x.")
         @test is_refused(() -> batch_isend_irecv([P2POp(send, x, 0)]; group = group), "ops[1]")
@@ -129,6 +134,43 @@ end
     end
 end
 
+@testset "lists of several GPUs need them, and are as long as they must be" begin
+    on_ranks(2) do group
+        list(count) = [[1.0f0] for _ in 1:count]
+        says(call, what) = occursin(what, sprint(showerror, thrown(call)))
+        options = (group = group,)
+        for more in (options, (group = group, async = true))
+            on_cpu = "buffers[1] is on the CPU"
+            @test says(() -> bcast_multigpu!(list(1); src = 1, more...), on_cpu)
+            @test says(() -> allreduce_multigpu!(list(2), +; more...), on_cpu)
+            @test says(() -> reduce_multigpu!(list(2), +; dst = 1, dst_tensor = 2, more...), on_cpu)
+            @test says(() -> allgather_multigpu!(list(2), list(1); more...),
+                       "input[1] is on the CPU")
+            @test says(() -> reducescatter_multigpu!(list(1), list(2), +; more...),
+                       "output[1] is on the CPU")
+        end
+        @test says(() -> bcast_multigpu!(list(1); src = 2, options...), ": src is 2")
+        @test says(() -> reduce_multigpu!(list(1), +; dst = -1, options...), ": dst is -1")
+        for wrong in (0, 3, big(2)^70)
+            @test says(() -> bcast_multigpu!(list(2); src_tensor = wrong, options...),
+                       "src_tensor is $wrong, but")
+            @test says(() -> reduce_multigpu!(list(2), +; dst_tensor = wrong, options...),
+                       "dst_tensor is $wrong, but")
+        end
+        @test says(() -> allreduce_multigpu!(list(0), +; options...), "buffers is empty")
+        @test says(() -> allreduce_multigpu!([[1], [1, 2]], +; options...),
+                   "buffers[2].count is 2, not 1")
+        @test says(() -> allgather_multigpu!(list(1), list(1); options...),
+                   "length(output) is 1, but 1 GPUs")
+        @test says(() -> reducescatter_multigpu!(list(2), list(2), +; options...),
+                   "length(input) is 2, but 2 GPUs")
+        @test says(() -> coalescing(group = group) do together
+                       allreduce_multigpu!(list(1), +; group = together)
+                   end, "coalescing takes no collectives of several GPUs")
+        barrier(; group = group)
+    end
+end
+
 @testset "an array of alloc on a device" begin
     x = Tutti.DeviceArray{Float64, 2}(Ptr{Float64}(there), (2, 3), Tutti.CudaDevice(0))
     @test size(x) == (2, 3) && Tutti.buffer(x, :x, true).device_type == Raw.TUTTI_CUDA
@@ -150,9 +192,9 @@ on_stream(stream, to, from) =
           UInt(pointer(from)), sizeof(eltype(from)) * length(from), stream.handle)
 wait_for(stream) = ccall(driver(:cuStreamSynchronize), Cint, (Ptr{Cvoid},), stream.handle)
 
-function use_context()
+function use_context(device = 0)
     context = Ref{Ptr{Cvoid}}()
-    ccall(driver(:cuDevicePrimaryCtxRetain), Cint, (Ref{Ptr{Cvoid}}, Cint), context, 0)
+    ccall(driver(:cuDevicePrimaryCtxRetain), Cint, (Ref{Ptr{Cvoid}}, Cint), context, device)
     ccall(driver(:cuCtxSetCurrent), Cint, (Ptr{Cvoid},), context[])
 end
 
@@ -188,6 +230,105 @@ has_driver && @testset "sums on a device" begin
         @test get_bound_device(get_group(mesh)) == Tutti.CudaDevice(0)
         barrier(; group = group)
         close(x)
+    end
+end
+
+function device_count()
+    count = Ref{Cint}()
+    ccall(driver(:cuDeviceGetCount), Cint, (Ref{Cint},), count)
+    count[]
+end
+
+has_driver && @testset "$ranks ranks with two devices each" for ranks in 1:2
+    on_ranks(ranks) do group
+        first_device = alloc(Float32, 3, 10; group = group, device = Tutti.CudaDevice(0))
+        device_count() < 2 && return
+        second_device = alloc(Float32, 3, 10; group = group, device = Tutti.CudaDevice(1))
+        memory = (first_device, second_device)
+        all_devices = 2 * ranks
+        number(device) = 2 * get_rank(group) + device - 1  # among all devices of all ranks
+        function new(device, place, value)
+            x = view(memory[device], :, place)
+            @test use_context(device - 1) == 0 && to_device(x, fill(Float32(value), 3)) == 0
+            x
+        end
+        # An array on each device, and those for each device of all ranks, on each.
+        list(value) = [new(device, 1, value(device)) for device in 1:2]
+        lists(value) = [new(device, 2 + other, value(device, other))
+                        for device in 1:2 for other in 0:(all_devices - 1)]
+        function holds(arrays, wanted)
+            values = zeros(Float32, 3)
+            all(enumerate(arrays)) do (i, x)
+                use_context(Tutti.device(x).index) == 0 && from_device(values, x) == 0 &&
+                    all(==(wanted(i)), values)
+            end
+        end
+        numbers() = list(number)
+        made(call, arguments...; options...) =
+            fetch(call(arguments...; group = group, async = true, options...))
+        total = all_devices * (all_devices - 1) / 2
+
+        x = numbers()
+        @test allreduce_multigpu!(x, +; group = group) === x && holds(x, _ -> total)
+        @test holds(made(allreduce_multigpu!, numbers(), AVG), _ -> total / all_devices)
+        larger(a, b) = a > b ? a : b
+        @test holds(made(allreduce_multigpu!, numbers(), larger), _ -> all_devices - 1)
+        x = numbers()
+        allreduce_multigpu!(x, larger; group = group)
+        @test holds(x, _ -> all_devices - 1)
+        for chosen in 0:(all_devices - 1)
+            rank, tensor = chosen ÷ 2, chosen % 2 + 1
+            x = numbers()
+            bcast_multigpu!(x; src = rank, src_tensor = tensor, group = group)
+            @test holds(x, _ -> chosen)
+            @test holds(made(bcast_multigpu!, numbers(); src = rank, src_tensor = tensor),
+                        _ -> chosen)
+            wanted(device) = number(device) == chosen ? total : number(device)
+            x = numbers()
+            reduce_multigpu!(x, +; dst = rank, dst_tensor = tensor, group = group)
+            @test holds(x, wanted)
+            @test holds(made(reduce_multigpu!, numbers(), +; dst = rank, dst_tensor = tensor),
+                        wanted)
+        end
+        gathered(i) = (i - 1) % all_devices
+        output = lists((_, _) -> 9)
+        @test allgather_multigpu!(output, numbers(); group = group) === output
+        @test holds(output, gathered)
+        @test holds(made(allgather_multigpu!, lists((_, _) -> 9), numbers()), gathered)
+        parts() = lists((device, other) -> 100 * other + number(device))
+        reduced(device) = 100 * all_devices * number(device) + total
+        output = list(_ -> 9)
+        reducescatter_multigpu!(output, parts(), +; group = group)
+        @test holds(output, reduced)
+        @test holds(made(reducescatter_multigpu!, list(_ -> 9), parts(), +), reduced)
+        if ranks == 1  # with more, this thread would wait for itself
+            x = numbers()
+            blocking(() -> allreduce_multigpu!(x, +; group = group, timeout = 30))
+            @test holds(x, _ -> total)
+        end
+        swapped = thrown(() -> allreduce_multigpu!(reverse(numbers()), +; group = group))
+        @test occursin("all must have the same", swapped.message)
+        barrier(; group = group)
+        foreach(close, memory)
+    end
+end
+
+has_driver && @testset "a first call of several GPUs that is interrupted goes on" begin
+    is_interrupted = Base.Event()
+    on_ranks(2) do group
+        x = alloc(Float32, 3; group = group, device = Tutti.CudaDevice(0))
+        @test use_context() == 0 && to_device(x, fill(1.0f0, 3)) == 0
+        add() = allreduce_multigpu!([x], +; group = group)
+        if get_rank(group) == 0
+            @test interrupted(add) isa InterruptException
+            notify(is_interrupted)
+        else
+            wait(is_interrupted)
+            add()
+            values = zeros(Float32, 3)
+            @test from_device(values, x) == 0 && all(==(2), values)
+        end
+        barrier(; group = group)
     end
 end
 

@@ -12,7 +12,7 @@ fn pointer_to(buffer: &Option<CBuffer>) -> *const CBuffer {
 }
 
 /// Where the buffers are; NULL if there are none.
-fn pointer_to_list(list: &[CBuffer]) -> *const CBuffer {
+pub(crate) fn pointer_to_list(list: &[CBuffer]) -> *const CBuffer {
     if list.is_empty() {
         null()
     } else {

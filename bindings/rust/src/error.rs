@@ -104,6 +104,7 @@ const NAMES: Names = &[
     ("NULL", "none"),
     ("TUTTI_NO_TIMEOUT", "Timeout::Never"),
     ("buffer", "data"),
+    ("buffer_count", "buffers.len()"),
     ("group_dst", "dst"),
     ("group_peer", "dst or src"),
     ("group_src", "src"),

@@ -37,6 +37,7 @@ mod init;
 mod map;
 mod memory;
 mod mesh;
+mod multigpu;
 mod new_group;
 mod node;
 mod object;

@@ -16,7 +16,7 @@ use std::ptr::null_mut;
 /// [`Group::with_stream`], when it is enqueued on the stream.
 #[derive(Clone, Copy)]
 pub struct OnDevice<'g> {
-    group: &'g Group,
+    pub(crate) group: &'g Group,
 }
 
 impl Group {
@@ -26,7 +26,7 @@ impl Group {
     }
 }
 
-fn buffers<T: Element>(list: &[DeviceSlice<T>]) -> Vec<CBuffer> {
+pub(crate) fn buffers<T: Element>(list: &[DeviceSlice<T>]) -> Vec<CBuffer> {
     list.iter().map(|data| data.buffer()).collect()
 }
 

@@ -69,6 +69,14 @@ impl<'a> Start<'a> {
         }
     }
 
+    /// Refuses collectives that cannot be coalesced.
+    pub(crate) fn need_one_device(&self) -> Result<()> {
+        match self.coalesced {
+            None => Ok(()),
+            Some(_) => Err(Error::argument("collectives of several GPUs cannot be coalesced")),
+        }
+    }
+
     /// Starts an operation. What it holds is in `finish`, which gives it back in the end.
     pub(crate) fn begin<R>(
         &self,

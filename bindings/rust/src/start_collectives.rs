@@ -293,7 +293,7 @@ impl<'a> Start<'a> {
 }
 
 /// The arguments of an operation, without what was only kept for it.
-fn give_back<B, K>(data: Borrowed<B>, kept: K) -> Result<B> {
+pub(crate) fn give_back<B, K>(data: Borrowed<B>, kept: K) -> Result<B> {
     drop(kept);
     Ok(data.give_back())
 }

@@ -68,6 +68,11 @@ fn without_a_device_every_collective_refuses_it_and_names_it() {
         refused(gpu.all_to_all_single_in_place(data), "output");
         refused(gpu.all_to_all_single_with_splits(data, &[1, 1], data, &[1, 1]), "put");
         refused(gpu.all_reduce_addends::<f32>(&none, data, sum), "output");
+        refused(gpu.broadcast_multigpu(&list, 0, 0), "buffers[0]");
+        refused(gpu.all_reduce_multigpu(&list, sum), "buffers[0]");
+        refused(gpu.reduce_multigpu(&list, sum, 0, 0), "buffers[0]");
+        refused(gpu.all_gather_multigpu(&list[..1], &list), "puts[0]");
+        refused(gpu.reduce_scatter_multigpu(&list, &list[..1], sum), "puts[0]");
         refused(gpu.send(data, 0, 0), "data");
         refused(gpu.recv(data, 0, 0), "data");
         refused(group.alloc_on::<f32>(Device::cuda(0), 10), "options.device_type");
@@ -93,6 +98,7 @@ fn without_a_device_what_runs_in_the_background_refuses_it() {
         refused(start.all_reduce(data, ReduceOp::SUM), "data.");
         refused(start.reduce(data, ReduceOp::SUM, 0), "data.");
         refused(start.all_gather(data.part(0..1), vec![data, data]), "put");
+        refused(start.all_reduce_multigpu(vec![data], ReduceOp::SUM), "buffers[0]");
         refused(start.send(data, 0, 0), "data");
         refused(start.recv(data, 0, 0), "data");
         refused(start.send_bytes(unsafe_bytes(), 0, 0), "data");
@@ -147,6 +153,49 @@ fn a_stream_is_refused_with_memory_of_the_cpu() {
     });
 }
 
+#[track_caller]
+fn says<R>(result: Result<R>, what: &str) {
+    let error = result.map(drop).unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_ARGUMENT, "{error}");
+    assert!(error.message().contains(what), "{error}");
+}
+
+#[test]
+fn lists_of_several_gpus_need_them_and_are_as_long_as_they_must_be() {
+    on_ranks(2, |group| {
+        let (start, sum) = (group.start(), ReduceOp::SUM);
+        let list = |len| vec![vec![1.0_f32]; len];
+        says(start.broadcast_multigpu(list(1), 0, 0), "buffers[0] is on the CPU");
+        says(start.all_reduce_multigpu(list(2), sum), "buffers[0] is on the CPU");
+        says(start.reduce_multigpu(list(2), sum, 1, 1), "buffers[0] is on the CPU");
+        says(start.all_gather_multigpu(list(1), list(2)), "inputs[0] is on the CPU");
+        says(start.reduce_scatter_multigpu(list(8), list(2), sum), "outputs[0] is on the CPU");
+        says(start.broadcast_multigpu(list(1), 2, 0), ": src is 2");
+        says(start.broadcast_multigpu(list(2), 1, 2), ": src_tensor is 2");
+        says(start.broadcast_multigpu(list(1), 0, usize::MAX), "src_tensor is");
+        says(start.reduce_multigpu(list(2), sum, 2, 1), ": dst is 2");
+        says(start.reduce_multigpu(list(1), sum, 1, 1), ": dst_tensor is 1");
+        says(start.all_reduce_multigpu(list(0), sum), "buffers is empty");
+        says(start.all_gather_multigpu(list(1), list(1)), "outputs.len() is 1, but 1 GPUs");
+        says(start.reduce_scatter_multigpu(list(2), list(2), sum), "inputs.len() is 2, but 2 GPUs");
+        let cpu = Device { kind: DeviceType::CPU, index: 0 };
+        let cpu = [unsafe { DeviceSlice::new(THERE, 1, cpu) }];
+        let gpu = group.on_device();
+        says(gpu.broadcast_multigpu(&cpu, 1, 0), "buffers[0] is on the CPU");
+        says(gpu.broadcast_multigpu(&cpu, 0, 1), ": src_tensor is 1");
+        says(gpu.all_reduce_multigpu(&cpu, sum), "buffers[0] is on the CPU");
+        says(gpu.reduce_multigpu(&cpu, sum, 1, 0), "buffers[0] is on the CPU");
+        says(gpu.reduce_multigpu(&cpu, sum, 0, 1), ": dst_tensor is 1");
+        says(gpu.all_gather_multigpu(&cpu, &[cpu[0]; 3]), "outputs.len() is 3");
+        says(gpu.reduce_scatter_multigpu(&[cpu[0]; 3], &cpu, sum), "inputs.len() is 3");
+        let on_stream = unsafe { group.with_stream(0x5000 as *mut c_void) };
+        says(on_stream.on_device().all_reduce_multigpu(&cpu, sum), "the stream must be none");
+        let together = start.coalesce(|all| all.all_reduce_multigpu(list(1), sum).map(drop));
+        says(together, "cannot be coalesced");
+        group.barrier().unwrap();
+    });
+}
+
 extern "C" {
     fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -156,6 +205,7 @@ extern "C" {
 struct Driver {
     read: unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int,
     write: unsafe extern "C" fn(u64, *const c_void, usize) -> c_int,
+    count: unsafe extern "C" fn(*mut c_int) -> c_int,
     retain: unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int,
     use_context: unsafe extern "C" fn(*mut c_void) -> c_int,
     create: unsafe extern "C" fn(*mut *mut c_void, c_uint) -> c_int,
@@ -167,6 +217,7 @@ impl Driver {
         Driver {
             read: function(path, "cuMemcpyDtoH_v2"),
             write: function(path, "cuMemcpyHtoD_v2"),
+            count: function(path, "cuDeviceGetCount"),
             retain: function(path, "cuDevicePrimaryCtxRetain"),
             use_context: function(path, "cuCtxSetCurrent"),
             create: function(path, "cuStreamCreate"),
@@ -174,10 +225,17 @@ impl Driver {
         }
     }
 
-    /// The first device is this thread's from here on.
-    fn enter(&self) {
+    /// How many devices there are.
+    fn devices(&self) -> c_int {
+        let mut count = 0;
+        assert_eq!(unsafe { (self.count)(&mut count) }, 0);
+        count
+    }
+
+    /// The device is this thread's from here on.
+    fn enter(&self, device: usize) {
         let mut context = null_mut();
-        assert_eq!(unsafe { (self.retain)(&mut context, 0) }, 0);
+        assert_eq!(unsafe { (self.retain)(&mut context, device as c_int) }, 0);
         assert_eq!(unsafe { (self.use_context)(context) }, 0);
     }
 
@@ -224,7 +282,7 @@ fn on_a_device(function: impl Fn(&Driver, &Group, DeviceSlice<f32>) + Sync) {
     };
     on_ranks(2, |group| {
         let buffer = group.alloc_on::<f32>(Device::cuda(0), 1000).unwrap();
-        driver.enter();
+        driver.enter(0);
         function(&driver, group, unsafe { buffer.slice() });
         group.barrier().unwrap();
     });
@@ -283,6 +341,133 @@ fn lists_and_messages(group: &Group, all: DeviceSlice<f32>) {
     } else {
         assert_eq!(gpu.recv(second, 0, 5).unwrap(), 0);
     }
+}
+
+/// The memory of a rank with two devices.
+struct OnTwo<'d> {
+    driver: &'d Driver,
+    group: &'d Group,
+    devices: [DeviceSlice<f32>; 2],
+}
+
+impl OnTwo<'_> {
+    /// How many devices all ranks have, and which of them this one is.
+    fn devices(&self) -> usize {
+        2 * self.group.world_size()
+    }
+    fn number(&self, device: usize) -> usize {
+        2 * self.group.rank() + device
+    }
+
+    /// Three elements of a device, all of this value; others for another place.
+    fn new(&self, device: usize, place: usize, value: usize) -> DeviceSlice<f32> {
+        let slice = self.devices[device].part(3 * place..3 * place + 3);
+        self.driver.enter(device);
+        self.driver.write(slice, &[value as f32; 3]);
+        slice
+    }
+
+    /// Such elements in the first place of each device.
+    fn list(&self, value: impl Fn(usize) -> usize) -> Vec<DeviceSlice<f32>> {
+        (0..2).map(|device| self.new(device, 0, value(device))).collect()
+    }
+
+    /// Those for each device of all ranks, on each of this one.
+    fn lists(&self, value: impl Fn(usize, usize) -> usize) -> Vec<DeviceSlice<f32>> {
+        let all = self.devices();
+        let place = |i| self.new(i / all, 1 + i % all, value(i / all, i % all));
+        (0..2 * all).map(place).collect()
+    }
+
+    #[track_caller]
+    fn expect(&self, slices: &[DeviceSlice<f32>], wanted: impl Fn(usize) -> f32) {
+        for (i, &slice) in slices.iter().enumerate() {
+            self.driver.enter(slice.device().index);
+            assert_eq!(self.driver.read(slice), [wanted(i); 3], "slice {i}");
+        }
+    }
+}
+
+/// Runs a function with memory of two devices on each of one and of two ranks, where there are two.
+fn on_two_devices(function: impl Fn(&OnTwo<'_>) + Sync) {
+    let driver = match library() {
+        Some(path) => Driver::of(&path),
+        None => return,
+    };
+    for ranks in 1..=2 {
+        on_ranks(ranks, |group| {
+            let first = group.alloc_on::<f32>(Device::cuda(0), 100).unwrap();
+            if driver.devices() < 2 {
+                return;
+            }
+            let second = group.alloc_on::<f32>(Device::cuda(1), 100).unwrap();
+            let devices = unsafe { [first.slice(), second.slice()] };
+            function(&OnTwo { driver: &driver, group, devices });
+            group.barrier().unwrap();
+        });
+    }
+}
+
+#[test]
+fn ranks_with_two_devices_reduce_them_all() {
+    on_two_devices(|on| {
+        let (gpu, start, all) = (on.group.on_device(), on.group.start(), on.devices());
+        let numbers = || on.list(|device| on.number(device));
+        let sum = (all * (all - 1) / 2) as f32;
+        let list = numbers();
+        gpu.all_reduce_multigpu(&list, ReduceOp::SUM).unwrap();
+        on.expect(&list, |_| sum);
+        let work = start.all_reduce_multigpu(numbers(), ReduceOp::AVG).unwrap();
+        on.expect(&work.wait().unwrap(), |_| sum / all as f32);
+        for destination in 0..all {
+            let (dst, tensor) = (destination / 2, destination % 2);
+            let wanted = |device| match on.number(device) {
+                number if number == destination => sum,
+                number => number as f32,
+            };
+            let list = numbers();
+            gpu.reduce_multigpu(&list, ReduceOp::SUM, dst, tensor).unwrap();
+            on.expect(&list, wanted);
+            let work = start.reduce_multigpu(numbers(), ReduceOp::SUM, dst, tensor).unwrap();
+            on.expect(&work.wait().unwrap(), wanted);
+        }
+        let inputs = || on.lists(|device, other| 100 * other + on.number(device));
+        let wanted = |device| (100 * all * on.number(device)) as f32 + sum;
+        let outputs = on.list(|_| 9);
+        gpu.reduce_scatter_multigpu(&inputs(), &outputs, ReduceOp::SUM).unwrap();
+        on.expect(&outputs, wanted);
+        let outputs = on.list(|_| 9);
+        let work = start.reduce_scatter_multigpu(inputs(), outputs, ReduceOp::SUM).unwrap();
+        on.expect(&work.wait().unwrap(), wanted);
+    });
+}
+
+#[test]
+fn ranks_with_two_devices_move_what_is_on_them() {
+    on_two_devices(|on| {
+        let (gpu, start, all) = (on.group.on_device(), on.group.start(), on.devices());
+        let numbers = || on.list(|device| 50 + on.number(device));
+        for source in 0..all {
+            let (src, tensor) = (source / 2, source % 2);
+            let work = start.broadcast_multigpu(numbers(), src, tensor).unwrap();
+            on.expect(&work.wait().unwrap(), |_| 50.0 + source as f32);
+            let list = numbers();
+            gpu.broadcast_multigpu(&list, src, tensor).unwrap();
+            on.expect(&list, |_| 50.0 + source as f32);
+        }
+        let outputs = || on.lists(|_, _| 9);
+        let list = outputs();
+        gpu.all_gather_multigpu(&numbers(), &list).unwrap();
+        on.expect(&list, |i| 50.0 + (i % all) as f32);
+        let work = start.all_gather_multigpu(numbers(), outputs()).unwrap();
+        on.expect(&work.wait().unwrap(), |i| 50.0 + (i % all) as f32);
+        let swapped: Vec<_> = numbers().into_iter().rev().collect();
+        says(gpu.all_reduce_multigpu(&swapped, ReduceOp::SUM), "all must have the same");
+        let twice = [swapped[0]; 2];
+        says(gpu.all_reduce_multigpu(&twice, ReduceOp::SUM), "as is buffers[0]");
+        let uneven = [swapped[1], swapped[0].part(0..2)];
+        says(gpu.all_reduce_multigpu(&uneven, ReduceOp::SUM), "buffers[1].count is 2, not 3");
+    });
 }
 
 /// Runs a function with memory of a device, without a stream and with one.
