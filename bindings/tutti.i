@@ -30,7 +30,6 @@ typedef unsigned long size_t;
 %include <tutti/work.h>
 %include <tutti/group.h>
 %include <tutti/collectives.h>
-%include <tutti/multigpu.h>
 %include <tutti/point_to_point.h>
 %include <tutti/memory.h>
 %include <tutti/mesh.h>

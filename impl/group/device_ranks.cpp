@@ -37,7 +37,7 @@ std::shared_ptr<DeviceRanks> Group::device_ranks(const char* function, const cha
                                                  const std::vector<Device>& devices,
                                                  int64_t timeout_ms) {
     check_devices(devices, buffers);
-    for (const Device& device : devices) check_bound(device, "a buffer is on");
+    for (const Device& device : devices) check_bound(device, "the buffers are on");
     const Lock opening(device_ranks_opening_);
     {
         const InFlight entry(*this, function);
@@ -64,7 +64,7 @@ std::vector<std::shared_ptr<Group>> Group::open_device_ranks(const char* functio
                                                              int64_t timeout_ms) {
     const size_t count = devices.size();
     const auto most = static_cast<size_t>(max_ranks / size_);
-    if (count > most) refuse("buffer_count is ", count, "; ", size_, " ranks can have ", most);
+    if (count > most) refuse("there are ", count, " buffers; ", size_, " ranks can have ", most, " each");
     GroupOptions options;
     {
         const InFlight entry(*this, function);

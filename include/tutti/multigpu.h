@@ -1,10 +1,10 @@
 /* tutti/multigpu.h: collectives of ranks that have several GPUs each. Deprecated: torch has taken
  * them out. A process can be a rank for each of its GPUs instead (tutti_group_create), which
  * leaves it all other calls as well. All ranks have as many GPUs, and use the same ones in each
- * call on a group. A list of buffers has one on each of them, of one count and dtype. The first
- * call on a group makes the connections: it waits for all ranks, also with a `work`, and the group
- * must have a store. The calls wait for the default streams, and options->stream must be NULL. They are
- * in no coalescing. */
+ * call on a group, which is bound to none and has a store. A list of buffers has one on each of
+ * them, of one count and dtype. The first call on a group makes the connections: it waits for all
+ * ranks, also with a `work`. The calls wait for the default streams; options->stream must be NULL.
+ * A coalescing cannot have them. */
 #ifndef TUTTI_MULTIGPU_H
 #define TUTTI_MULTIGPU_H
 
