@@ -73,7 +73,7 @@ void issue_on_all(const char* function, tutti::Group& group, const Views& buffer
     for (const View& buffer : buffers) devices.push_back(buffer.device);
     std::vector<decltype(call_of(size_t{0}))> calls;
     for (size_t index = 0; index < devices.size(); ++index) calls.push_back(call_of(index));
-    tutti::DeviceRanks::check_calls(group, devices, calls);
+    tutti::DeviceRanks::check_calls(group, argument, devices, calls);
     const int64_t timeout_ms = options.timeout_ms == 0 ? group.timeout_ms() : options.timeout_ms;
     const auto ranks = group.device_ranks(function, argument, devices, timeout_ms);
     if (work == nullptr) return ranks->run(function, std::move(calls), timeout_ms);

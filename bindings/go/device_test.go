@@ -354,14 +354,14 @@ func TestCallsWithSlicesOnEachDeviceRefuseOtherLists(t *testing.T) {
 		namesIn(t, ReduceMultiGPU(background, g, one, Sum, -1, 0), ": dst is -1")
 		namesIn(t, ReduceMultiGPU(background, g, one, Sum, 0, 1<<40), ": dstTensor is")
 		namesIn(t, AllGatherMultiGPU(background, g, three, one),
-			"len(outputs) is 3, but 1 GPUs of each of 2 ranks need 2")
+			"len(outputs) is 3, but must be 2: 1 * 1 GPUs * world size 2")
 		namesIn(t, ReduceScatterMultiGPU(background, g, one, three, Sum), "len(inputs) is 3, but")
 		onStream := g.OnDevice(Device{Type: CUDA, Stream: 1})
 		namesIn(t, AllReduceMultiGPU(background, onStream, one, Sum), "Device.Stream must be 0")
 		one[0].Device.Stream = 1
 		namesIn(t, AllReduceMultiGPU(background, g, one, Sum), "buffers[0].Device.Stream is")
 		_, err := AllGatherMultiGPUAsync(background, g, pair, pair)
-		namesIn(t, err, "len(outputs) is 2, but 2 GPUs of each of 2 ranks need 8")
+		namesIn(t, err, "len(outputs) is 2, but must be 8: 2 * 2 GPUs * world size 2")
 		check(t, Coalesce(background, g, func(together *Group) error {
 			failsWith(t, AllReduceMultiGPU(background, together, pair, Sum), ErrInvalidHandle)
 			return nil

@@ -12,19 +12,6 @@ namespace tutti {
 
 namespace {
 
-void check_devices(const std::vector<Device>& devices, const char* buffers) {
-    if (devices.empty()) refuse(buffers, " is empty; it has a buffer for each device");
-    for (size_t index = 0; index < devices.size(); ++index) {
-        const Device& device = devices[index];
-        if (device.type == TUTTI_CPU) refuse(buffers, "[", index, "] is on the CPU");
-        const auto before = std::ranges::find(devices, device) - devices.begin();
-        if (static_cast<size_t>(before) != index) {
-            refuse(buffers, "[", index, "] is on ", describe(device), ", as is ", buffers, "[",
-                   before, "]; each needs a device of its own");
-        }
-    }
-}
-
 std::string text_of(const std::vector<Device>& devices) {
     std::string text;
     for (const Device& device : devices) text += cat(text.empty() ? "" : ", ", describe(device));
@@ -36,7 +23,6 @@ std::string text_of(const std::vector<Device>& devices) {
 std::shared_ptr<DeviceRanks> Group::device_ranks(const char* function, const char* buffers,
                                                  const std::vector<Device>& devices,
                                                  int64_t timeout_ms) {
-    check_devices(devices, buffers);
     for (const Device& device : devices) check_bound(device, "the buffers are on");
     const Lock opening(device_ranks_opening_);
     {
@@ -64,18 +50,20 @@ std::vector<std::shared_ptr<Group>> Group::open_device_ranks(const char* functio
                                                              int64_t timeout_ms) {
     const size_t count = devices.size();
     const auto most = static_cast<size_t>(max_ranks / size_);
-    if (count > most) refuse("there are ", count, " buffers; ", size_, " ranks can have ", most, " each");
+    if (count > most) refuse("there are ", count, " buffers; each rank can have ", most);
     GroupOptions options;
     {
         const InFlight entry(*this, function);
         if (!store_) refuse("group has no store, where its devices could meet");
-        options.store = make_prefix_store(cat("devices/", membership_->group_id()), store_);
+        options.store = make_prefix_store(
+            cat("devices/", membership_->group_id(), ".", device_ranks_tries_), store_);
     }
     SplitOptions agreed;
     agreed.function = function;
     agreed.timeout_ms = timeout_ms;
     agreed.arguments = {cat("buffers on ", count, count == 1 ? " device" : " devices")};
     compare(agreed);
+    ++device_ranks_tries_;  // on all ranks
     options.map = backend_map_;
     options.size = size_ * static_cast<int>(count);
     options.name = cat(name_, " by device");
@@ -113,6 +101,19 @@ Status DeviceRanks::in_ranks(Status status, const std::string& context, size_t d
     status.message +=
         cat("; rank ", own, " there is device ", own % count, " of rank ", status.rank, " here");
     return status;
+}
+
+void DeviceRanks::check_devices(const std::vector<Device>& devices, const char* buffers) {
+    if (devices.empty()) refuse(buffers, " is empty; it has a buffer for each device");
+    for (size_t index = 0; index < devices.size(); ++index) {
+        const Device& device = devices[index];
+        if (device.type == TUTTI_CPU) refuse(buffers, "[", index, "] is on the CPU");
+        const auto before = std::ranges::find(devices, device) - devices.begin();
+        if (static_cast<size_t>(before) != index) {
+            refuse(buffers, "[", index, "] is on ", describe(device), ", as is ", buffers, "[",
+                   before, "]; each needs a device of its own");
+        }
+    }
 }
 
 void DeviceRanks::check_each(const Group& group, const std::vector<Device>& devices,

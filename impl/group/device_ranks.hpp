@@ -25,10 +25,12 @@ public:
 
     [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
 
-    // Throws INVALID_ARGUMENT, naming the device, for what is wrong with one of the calls.
+    // Throws INVALID_ARGUMENT, naming one of `buffers` or the device, for what is wrong with one of
+    // the calls.
     template <IsCollective Call>
-    static void check_calls(const Group& group, const std::vector<Device>& devices,
-                            const std::vector<Call>& calls) {
+    static void check_calls(const Group& group, const char* buffers,
+                            const std::vector<Device>& devices, const std::vector<Call>& calls) {
+        check_devices(devices, buffers);
         check_each(group, devices,
                    [&](int rank, int size, size_t index) { check(calls[index], rank, size); });
     }
@@ -59,6 +61,7 @@ private:
             return group.start(std::move(calls[index]), terms);
         });
     }
+    static void check_devices(const std::vector<Device>& devices, const char* buffers);
     static void check_each(const Group& group, const std::vector<Device>& devices,
                            const std::function<void(int, int, size_t)>& check);
     Works start_all(const char* function,

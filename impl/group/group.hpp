@@ -143,9 +143,9 @@ public:
     // Memory of the backend for that device; null: it has none. This rank's alone; see Alloc.
     std::shared_ptr<void> alloc_of_backend(const Device& device, size_t bytes);
 
-    // This rank's devices as ranks, for calls on a buffer of each. The first call waits until all
-    // ranks have made it, up to the timeout; all have as many devices, and the same in each call.
-    // Throws as split(); INVALID_ARGUMENT names `buffers`, whose devices they are.
+    // This rank's devices as ranks, for checked calls on a buffer of each. The first call waits
+    // until all ranks have made it, up to the timeout; all have as many devices, and the same in
+    // each call. Throws as split(); INVALID_ARGUMENT names `buffers`, whose devices they are.
     std::shared_ptr<DeviceRanks> device_ranks(const char* function, const char* buffers,
                                               const std::vector<Device>& devices,
                                               int64_t timeout_ms);
@@ -224,7 +224,8 @@ private:
     void learn_hosts();
     std::vector<std::shared_ptr<Group>> open_device_ranks(const char* function,
                                                           const std::vector<Device>& devices,
-                                                          int64_t timeout_ms);
+                                                          int64_t timeout_ms)
+        TUTTI_REQUIRES(device_ranks_opening_);
     // Takes the call apart.
     template <typename Call>
     [[nodiscard]] FlatCall check_and_lower(Call& call) const {
@@ -333,6 +334,7 @@ private:
     Backend* backend_ = nullptr;  // the CPU's
     std::shared_ptr<DeviceRanks> device_ranks_ TUTTI_GUARDED_BY(mutex_);
     Mutex device_ranks_opening_;
+    uint64_t device_ranks_tries_ TUTTI_GUARDED_BY(device_ranks_opening_) = 0;
     Listener listener_{backends_};
     std::unique_ptr<TicketQueue> ticket_queue_;
 };

@@ -215,10 +215,10 @@ class DeviceTest {
             says("srcTensor is 1, but each rank has 1", () -> group.broadcastMultigpu(one, 0, 1));
             says("groupDst is -1", () -> group.reduceMultigpu(one, sum, -1, 0));
             says("dstTensor is 2", () -> group.reduceMultigpu(two, sum, 0, 2));
-            says("outputCount is 3, but 1 GPUs of each of 2 ranks need 2",
+            says("outputCount is 3, but must be 2: 1 * 1 GPUs * world size 2",
                  () -> group.allGatherMultigpu(one, three));
             says("inputCount is 3, but", () -> group.reduceScatterMultigpu(three, one, sum));
-            says("outputCount is 2, but 2 GPUs of each of 2 ranks need 8",
+            says("outputCount is 2, but must be 8: 2 * 2 GPUs * world size 2",
                  () -> group.allGatherMultigpuAsync(two, two));
             says("stream must be null", () -> group.withStream(1).allReduceMultigpu(one, sum));
             group.coalesce(together -> {
