@@ -176,8 +176,14 @@ fn lists_of_several_gpus_need_them_and_are_as_long_as_they_must_be() {
         says(start.reduce_multigpu(list(2), sum, 2, 1), ": dst is 2");
         says(start.reduce_multigpu(list(1), sum, 1, 1), ": dst_tensor is 1");
         says(start.all_reduce_multigpu(list(0), sum), "buffers is empty");
-        says(start.all_gather_multigpu(list(1), list(1)), "outputs.len() is 1, but must be 2: 1 * 1 GPUs");
-        says(start.reduce_scatter_multigpu(list(2), list(2), sum), "inputs.len() is 2, but must be 8: 2 * 2 GPUs");
+        says(
+            start.all_gather_multigpu(list(1), list(1)),
+            "outputs.len() is 1, but must be 2: 1 * 1 GPUs",
+        );
+        says(
+            start.reduce_scatter_multigpu(list(2), list(2), sum),
+            "inputs.len() is 2, but must be 8: 2 * 2 GPUs",
+        );
         let cpu = Device { kind: DeviceType::CPU, index: 0 };
         let cpu = [unsafe { DeviceSlice::new(THERE, 1, cpu) }];
         let gpu = group.on_device();
