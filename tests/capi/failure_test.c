@@ -123,6 +123,20 @@ static void broadcast_from_another_rank(rank_context* me) {
     RANK_EXPECT(me, rank_says(me, "root 0") && rank_says(me, "root 1"));
 }
 
+/* One that only sends, and its receivers, go on as far as they can while the last rank waits for
+ * somebody else. */
+static void broadcast_often_from_another_rank(rank_context* me) {
+    const int32_t source = me->rank + 1 < me->size ? 0 : 1;
+    tutti_status status = TUTTI_OK;
+    for (int i = 0; i < 40 && status == TUTTI_OK; ++i) {
+        float data[4] = {0};
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(data, 4, TUTTI_FLOAT32);
+        status = tutti_broadcast(me->group, &buffer, source, NULL, NULL, &me->error);
+    }
+    RANK_STATUS(me, status, TUTTI_ERR_MISMATCH);
+    RANK_EXPECT(me, rank_says(me, "root 0") && rank_says(me, "root 1"));
+}
+
 static void counts_and_ops_that_differ_are_a_mismatch_on_every_rank(void** state) {
     (void)state;
     for (int32_t size = 2; size <= 4; ++size) {
@@ -139,6 +153,7 @@ static void functions_that_differ_are_a_mismatch_on_every_rank(void** state) {
 static void sources_that_differ_are_a_mismatch_on_every_rank(void** state) {
     (void)state;
     for (int32_t size = 2; size <= 4; ++size) RUN(size, broadcast_from_another_rank);
+    for (int32_t size = 3; size <= 4; ++size) RUN(size, broadcast_often_from_another_rank);
 }
 
 static void destroy_while_others_wait(rank_context* me) {

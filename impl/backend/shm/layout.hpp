@@ -54,7 +54,9 @@ private:
 };
 
 constexpr size_t max_lines = 16;
-constexpr size_t max_records = 16;
+// A rank can be as many steps as there are lines ahead of one that waits: it still has the record
+// of the call that that one is in.
+constexpr size_t max_records = 2 * max_lines;
 constexpr size_t max_slots = 4;
 constexpr size_t result_bytes = size_t{64} * 1024;  // after the data: a rank's part of the result
 constexpr size_t slot_bytes = chunk_bytes + result_bytes;
