@@ -65,7 +65,8 @@ contains
     if (present(order)) then
       if (size(order) /= size(parameters)) &
         call refuse(status, error, "order must have as many numbers as there are parameters")
-      places = int(order, int64) - 1
+      allocate (places(size(order)))
+      places(:) = int(order, int64) - 1
     end if
     if (present(names)) then
       if (size(names) /= size(parameters)) &
