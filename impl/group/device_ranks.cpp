@@ -82,12 +82,22 @@ std::vector<std::shared_ptr<Group>> Group::open_device_ranks(const char* functio
         }
     };
     std::vector<std::thread> threads;
-    for (size_t index = 1; index < count; ++index) {
-        threads.push_back(start_thread("tutti-devices", [&open, index] { open(index); }));
+    try {
+        for (size_t index = 1; index < count; ++index) {
+            threads.push_back(start_thread("tutti-devices", [&open, index] { open(index); }));
+        }
+        open(0);
+    } catch (...) {
+        failures[0] = current_status();  // the others wait for this one until the timeout
+        failures[0].rank = rank_ * static_cast<int>(count);
     }
-    open(0);
     for (std::thread& thread : threads) thread.join();
-    const auto failed = std::ranges::find_if(failures, [](const Status& one) { return !one.ok(); });
+    // A device that waited for one that failed tells of a timeout only.
+    auto failed = std::ranges::find_if(
+        failures, [](const Status& one) { return !one.ok() && one.code != TUTTI_ERR_TIMEOUT; });
+    if (failed == failures.end()) {
+        failed = std::ranges::find_if(failures, [](const Status& one) { return !one.ok(); });
+    }
     if (failed == failures.end()) return groups;
     throw Error(DeviceRanks::in_ranks(*failed, cat(function, " on ", label()), count));
 }
@@ -143,11 +153,15 @@ DeviceRanks::Works DeviceRanks::start_all(
         }
         return works;
     } catch (...) {
-        const Status status = current_status();
+        Status status = current_status();
         if (!works.empty()) {
-            for (const auto& group : mine_) group->abandon(status);
+            Status cause = status;
+            if (cause.rank < 0) cause.rank = mine_[works.size()]->rank();
+            cause.message = cat("rank ", cause.rank, " gave up: ", status.message);
+            for (const auto& group : mine_) group->abandon(cause);
+            for (const auto& work : works) work->wait(Deadline::never());
         }
-        throw Error(in_ranks(status, context(function), mine_.size()));
+        throw Error(in_ranks(std::move(status), context(function), mine_.size()));
     }
 }
 
