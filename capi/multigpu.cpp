@@ -61,24 +61,52 @@ int read_place(const tutti::Group& group, size_t devices, int32_t rank, const ch
     return rank * count + tensor;
 }
 
+// The calls of all devices, in the order of the buffers that tell them.
+template <typename Call>
+struct DeviceCalls {
+    const char* argument;
+    std::vector<tutti::Device> devices;
+    std::vector<Call> calls;
+};
+
 // `call_of(index)`: the call of one device.
 template <typename CallOf>
-void issue_on_all(const char* function, tutti::Group& group, const Views& buffers,
-                  const char* argument, const tutti_call_options* given, tutti_work** work,
-                  CallOf&& call_of) {
-    const tutti_call_options options = capi::read_call_options(given, work != nullptr);
-    if (options.stream != nullptr) capi::refuse("options.stream must be NULL: it is of one GPU");
+auto calls_on_all(const Views& buffers, const char* argument, CallOf&& call_of) {
+    DeviceCalls<decltype(call_of(size_t{0}))> all{argument, {}, {}};
     if (!buffers.empty()) check_alike(buffers, buffers.front(), argument);
-    std::vector<tutti::Device> devices;
-    for (const View& buffer : buffers) devices.push_back(buffer.device);
-    std::vector<decltype(call_of(size_t{0}))> calls;
-    for (size_t index = 0; index < devices.size(); ++index) calls.push_back(call_of(index));
-    tutti::DeviceRanks::check_calls(group, argument, devices, calls);
-    const int64_t timeout_ms = options.timeout_ms == 0 ? group.timeout_ms() : options.timeout_ms;
-    const auto ranks = group.device_ranks(function, argument, devices, timeout_ms);
-    if (work == nullptr) return ranks->run(function, std::move(calls), timeout_ms);
+    for (size_t index = 0; index < buffers.size(); ++index) {
+        all.devices.push_back(buffers[index].device);
+        all.calls.push_back(call_of(index));
+    }
+    return all;
+}
+
+// `read(group)`: the calls. If this is the group's first, a fault of this rank's arguments fails
+// the others' calls, which would wait for it.
+template <typename Read>
+void issue_on_all(const char* function, tutti_group* handle, const tutti_call_options* given,
+                  tutti_work** work, Read&& read) {
+    const capi::GroupPin pin = capi::need_group(handle);
+    tutti::Group& group = *pin;
+    tutti_call_options options{};
+    decltype(read(group)) all;
+    try {
+        options = capi::read_call_options(given, work != nullptr);
+        if (options.stream != nullptr) {
+            capi::refuse("options.stream must be NULL: it is of one GPU");
+        }
+        all = read(group);
+        tutti::DeviceRanks::check_calls(group, all.argument, all.devices, all.calls);
+        group.check_device_ranks(all.argument, all.devices);
+    } catch (const tutti::Error& error) {
+        group.decline_device_ranks(function, error.status());
+        throw;
+    }
+    const int64_t timeout_ms = group.effective_timeout(options.timeout_ms);
+    const auto ranks = group.device_ranks(function, all.argument, all.devices, timeout_ms);
+    if (work == nullptr) return ranks->run(function, std::move(all.calls), timeout_ms);
     capi::issue_work(options, work,
-                     [&] { return ranks->start(function, std::move(calls), timeout_ms); });
+                     [&] { return ranks->start(function, std::move(all.calls), timeout_ms); });
 }
 
 // Those of one device.
@@ -97,12 +125,13 @@ tutti_status tutti_broadcast_multigpu(tutti_group* group, const tutti_buffer* bu
                                       const tutti_call_options* options, tutti_work** work,
                                       tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const capi::GroupPin pin = capi::need_group(group);
-        const Views list = read_list(buffers, buffer_count, "buffers", "buffer_count");
-        const int source =
-            read_place(*pin, list.size(), group_src, "group_src", src_tensor, "src_tensor");
-        issue_on_all("broadcast_multigpu", *pin, list, "buffers", options, work, [&](size_t index) {
-            return tutti::Broadcast{list[index], source};
+        issue_on_all("broadcast_multigpu", group, options, work, [&](const tutti::Group& ranks) {
+            const Views list = read_list(buffers, buffer_count, "buffers", "buffer_count");
+            const int source =
+                read_place(ranks, list.size(), group_src, "group_src", src_tensor, "src_tensor");
+            return calls_on_all(list, "buffers", [&](size_t index) {
+                return tutti::Broadcast{list[index], source};
+            });
         });
     });
 }
@@ -112,12 +141,12 @@ tutti_status tutti_all_reduce_multigpu(tutti_group* group, const tutti_buffer* b
                                        const tutti_call_options* options, tutti_work** work,
                                        tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const capi::GroupPin pin = capi::need_group(group);
-        const Views list = read_list(buffers, buffer_count, "buffers", "buffer_count");
-        issue_on_all("all_reduce_multigpu", *pin, list, "buffers", options, work,
-                     [&](size_t index) {
-                         return tutti::AllReduce{list[index], list[index], op};
-                     });
+        issue_on_all("all_reduce_multigpu", group, options, work, [&](const tutti::Group&) {
+            const Views list = read_list(buffers, buffer_count, "buffers", "buffer_count");
+            return calls_on_all(list, "buffers", [&](size_t index) {
+                return tutti::AllReduce{list[index], list[index], op};
+            });
+        });
     });
 }
 
@@ -126,12 +155,13 @@ tutti_status tutti_reduce_multigpu(tutti_group* group, const tutti_buffer* buffe
                                    int32_t dst_tensor, const tutti_call_options* options,
                                    tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const capi::GroupPin pin = capi::need_group(group);
-        const Views list = read_list(buffers, buffer_count, "buffers", "buffer_count");
-        const int destination =
-            read_place(*pin, list.size(), group_dst, "group_dst", dst_tensor, "dst_tensor");
-        issue_on_all("reduce_multigpu", *pin, list, "buffers", options, work, [&](size_t index) {
-            return tutti::Reduce{list[index], list[index], op, destination};
+        issue_on_all("reduce_multigpu", group, options, work, [&](const tutti::Group& ranks) {
+            const Views list = read_list(buffers, buffer_count, "buffers", "buffer_count");
+            const int destination =
+                read_place(ranks, list.size(), group_dst, "group_dst", dst_tensor, "dst_tensor");
+            return calls_on_all(list, "buffers", [&](size_t index) {
+                return tutti::Reduce{list[index], list[index], op, destination};
+            });
         });
     });
 }
@@ -141,13 +171,14 @@ tutti_status tutti_all_gather_multigpu(tutti_group* group, const tutti_buffer* i
                                        int64_t output_count, const tutti_call_options* options,
                                        tutti_work** work, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const capi::GroupPin pin = capi::need_group(group);
-        const Views own = read_list(inputs, input_count, "inputs", "input_count");
-        const Views lists =
-            read_lists(outputs, output_count, "outputs", "output_count", *pin, own.size());
-        if (!own.empty()) check_alike(lists, own.front(), "outputs");
-        issue_on_all("all_gather_multigpu", *pin, own, "inputs", options, work, [&](size_t index) {
-            return tutti::AllGather{own[index], list_of(lists, index, own.size())};
+        issue_on_all("all_gather_multigpu", group, options, work, [&](const tutti::Group& ranks) {
+            const Views own = read_list(inputs, input_count, "inputs", "input_count");
+            const Views lists =
+                read_lists(outputs, output_count, "outputs", "output_count", ranks, own.size());
+            if (!own.empty()) check_alike(lists, own.front(), "outputs");
+            return calls_on_all(own, "inputs", [&](size_t index) {
+                return tutti::AllGather{own[index], list_of(lists, index, own.size())};
+            });
         });
     });
 }
@@ -158,16 +189,17 @@ tutti_status tutti_reduce_scatter_multigpu(tutti_group* group, const tutti_buffe
                                            const tutti_call_options* options, tutti_work** work,
                                            tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const capi::GroupPin pin = capi::need_group(group);
-        const Views own = read_list(outputs, output_count, "outputs", "output_count");
-        const Views lists =
-            read_lists(inputs, input_count, "inputs", "input_count", *pin, own.size());
-        if (!own.empty()) check_alike(lists, own.front(), "inputs");
-        issue_on_all("reduce_scatter_multigpu", *pin, own, "outputs", options, work,
-                     [&](size_t index) {
-                         const Views list = list_of(lists, index, own.size());
-                         return tutti::ReduceScatter{{list.begin(), list.end()}, own[index], op};
-                     });
+        const auto read = [&](const tutti::Group& ranks) {
+            const Views own = read_list(outputs, output_count, "outputs", "output_count");
+            const Views lists =
+                read_lists(inputs, input_count, "inputs", "input_count", ranks, own.size());
+            if (!own.empty()) check_alike(lists, own.front(), "inputs");
+            return calls_on_all(own, "outputs", [&](size_t index) {
+                const Views list = list_of(lists, index, own.size());
+                return tutti::ReduceScatter{{list.begin(), list.end()}, own[index], op};
+            });
+        };
+        issue_on_all("reduce_scatter_multigpu", group, options, work, read);
     });
 }
 

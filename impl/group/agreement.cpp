@@ -106,11 +106,14 @@ uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadlin
                         "first ", max_text, " bytes"));
     } catch (const StepTimedOut& absence) {
         const bool several = absence.missing.size() > 1;
+        const bool is_late =
+            std::ranges::find(absence.missing, group.rank()) != absence.missing.end();
         throw Error(
             TUTTI_ERR_TIMEOUT,
-            cat("rank ", group.rank(), " timed out waiting for rank", several ? "s " : " ",
-                ranks_text(absence.missing),
-                several ? ", which have not called " : ", which has not called ", step.function),
+            cat(is_late ? "others" : cat("rank ", group.rank()), " timed out waiting for rank",
+                several ? "s " : " ", ranks_text(absence.missing),
+                several ? ", which have not called " : ", which has not called ", step.function,
+                is_late ? " in time" : ""),
             absence.status().rank);
     }
 }
@@ -119,6 +122,12 @@ void decline(Membership& group, const Agreement& step, const Status& why) noexce
     group.refuse(step_of(step), {TUTTI_ERR_MISMATCH, group.rank(), 0,
                                  cat("rank ", group.rank(), " called ", step.function,
                                      " with an argument that was refused: ", why.message)});
+}
+
+void give_up(Membership& group, const Agreement& step, const Status& why) noexcept {
+    const bool is_timeout = why.code == TUTTI_ERR_TIMEOUT;  // not that of the others
+    group.refuse(step_of(step), {is_timeout ? TUTTI_ERR_ABORTED : why.code, group.rank(), 0,
+                                 cat("rank ", group.rank(), " gave up: ", why.message)});
 }
 
 }  // namespace tutti

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
+#include <optional>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/resource_limits.hpp"
 #include "base/thread.hpp"
 #include "in_flight.hpp"
+#include "membership/bootstrap.hpp"
 
 namespace tutti {
 
@@ -18,88 +22,179 @@ std::string text_of(const std::vector<Device>& devices) {
     return text;
 }
 
+// A thread for each device but the first, which is the caller's.
+class Openers {
+public:
+    Openers(size_t count, const std::function<void(size_t)>& open) : open_(open) {
+        const std::shared_future<bool> begins = begin_.get_future();
+        try {
+            for (size_t index = 1; index < count; ++index) {
+                threads_.push_back(start_thread("tutti-devices", [&open, begins, index] {
+                    if (begins.get()) open(index);
+                }));
+            }
+        } catch (...) {
+            end(false);
+            throw;
+        }
+    }
+    ~Openers() { end(false); }
+    Openers(const Openers&) = delete;
+    Openers& operator=(const Openers&) = delete;
+
+    // Returns when all are open.
+    void run() {
+        begin_.set_value(true);
+        open_(0);
+        join();
+    }
+
+private:
+    void end(bool begins) {
+        if (threads_.empty()) return;
+        begin_.set_value(begins);
+        join();
+    }
+    void join() {
+        for (std::thread& thread : threads_) thread.join();
+        threads_.clear();
+    }
+
+    const std::function<void(size_t)>& open_;
+    std::promise<bool> begin_;
+    std::vector<std::thread> threads_;
+};
+
+// One that waited for a device that failed tells of a timeout only.
+Status cause_of(const std::vector<Status>& failures) {
+    Status cause;
+    for (const Status& one : failures) {
+        if (cause.ok() || (cause.code == TUTTI_ERR_TIMEOUT && !one.ok())) cause = one;
+    }
+    return cause;
+}
+
 }  // namespace
+
+void Group::check_device_ranks(const char* buffers, const std::vector<Device>& devices) {
+    for (const Device& device : devices) check_bound(device, "the buffers are on");
+    if (!store_) refuse("group has no store, where its devices could meet");
+    const auto most = static_cast<size_t>(max_ranks / size_);
+    if (devices.size() > most) {
+        refuse("there are ", devices.size(), " buffers; each rank can have ", most);
+    }
+    const Lock lock(mutex_);
+    if (!device_ranks_ || device_ranks_->devices() == devices) return;
+    refuse(buffers, " are on ", text_of(devices), ", but the first such call on ", label(), " had ",
+           text_of(device_ranks_->devices()), "; all must have the same");
+}
 
 std::shared_ptr<DeviceRanks> Group::device_ranks(const char* function, const char* buffers,
                                                  const std::vector<Device>& devices,
                                                  int64_t timeout_ms) {
-    for (const Device& device : devices) check_bound(device, "the buffers are on");
-    const Lock opening(device_ranks_opening_);
-    {
-        const InFlight entry(*this, function);
-        const Lock lock(mutex_);
-        if (device_ranks_) {
-            if (device_ranks_->devices() == devices) return device_ranks_;
-            refuse(buffers, " are on ", text_of(devices), ", but the first such call on ", label(),
-                   " had ", text_of(device_ranks_->devices()), "; all must have the same");
-        }
+    if (auto there = await_device_ranks(function, timeout_ms)) {
+        check_device_ranks(buffers, devices);
+        return there;
     }
-    const auto opened = std::make_shared<DeviceRanks>(
-        *this, devices, open_device_ranks(function, devices, timeout_ms));
-    {
-        const Lock lock(mutex_);
-        if (!destroyed_) return device_ranks_ = opened;
+    std::shared_ptr<DeviceRanks> opened;
+    try {
+        opened = std::make_shared<DeviceRanks>(*this, devices,
+                                               open_device_ranks(function, devices, timeout_ms));
+    } catch (...) {
+        (void)adopt_device_ranks(nullptr);
+        throw;
     }
+    if (adopt_device_ranks(opened)) return opened;
     opened->destroy(0);
     throw Error(TUTTI_ERR_ABORTED, cat(function, " on ", label(), ": it was destroyed meanwhile"));
 }
 
-// They meet as any ranks do, in the store where this group's have met.
+std::shared_ptr<DeviceRanks> Group::await_device_ranks(const char* function, int64_t timeout_ms) {
+    const InFlight entry(*this, function);
+    const Deadline until = deadline(timeout_ms);
+    Lock lock(mutex_);
+    while (opens_device_ranks_) {
+        if (!device_ranks_opened_.wait(lock, until) && opens_device_ranks_) {
+            throw Error(TUTTI_ERR_TIMEOUT, cat(function, " on ", label(),
+                                               ": timed out waiting for the first such call, which "
+                                               "another thread has made"));
+        }
+        check_not_destroyed();
+    }
+    if (!device_ranks_) opens_device_ranks_ = true;
+    return device_ranks_;
+}
+
+bool Group::adopt_device_ranks(const std::shared_ptr<DeviceRanks>& opened) {
+    const Lock lock(mutex_);
+    opens_device_ranks_ = false;
+    device_ranks_opened_.notify_all();
+    if (destroyed_) return false;
+    device_ranks_ = opened;
+    return true;
+}
+
+void Group::decline_device_ranks(const char* function, const Status& why) noexcept {
+    {
+        const Lock lock(mutex_);
+        if (destroyed_ || device_ranks_ || opens_device_ranks_) return;
+    }
+    SplitOptions first_call;
+    first_call.function = function;
+    decline(first_call, why);
+}
+
+// They meet as any ranks do, in the store where this group's have met. What a rank needs for that
+// it takes before the ranks agree: one that cannot have it leaves no others waiting.
 std::vector<std::shared_ptr<Group>> Group::open_device_ranks(const char* function,
                                                              const std::vector<Device>& devices,
                                                              int64_t timeout_ms) {
     const size_t count = devices.size();
-    const auto most = static_cast<size_t>(max_ranks / size_);
-    if (count > most) refuse("there are ", count, " buffers; each rank can have ", most);
-    GroupOptions options;
-    {
-        const InFlight entry(*this, function);
-        if (!store_) refuse("group has no store, where its devices could meet");
-        options.store = make_prefix_store(
-            cat("devices/", membership_->group_id(), ".", device_ranks_tries_), store_);
-    }
     SplitOptions agreed;
     agreed.function = function;
     agreed.timeout_ms = timeout_ms;
     agreed.arguments = {cat("buffers on ", count, count == 1 ? " device" : " devices")};
-    compare(agreed);
-    ++device_ranks_tries_;  // on all ranks
+    GroupOptions options;
+    std::vector<std::shared_ptr<Group>> groups(count);
+    std::vector<Status> failures(count);
+    const std::function<void(size_t)> open = [&](size_t index) {
+        const int rank = rank_ * static_cast<int>(count) + static_cast<int>(index);
+        try {
+            GroupOptions own = options;
+            own.rank = rank;
+            own.bound = devices[index];
+            groups[index] = create(own);
+        } catch (...) {
+            failures[index] = current_status();
+            if (failures[index].code == TUTTI_ERR_TIMEOUT) return;
+            membership::tell_failure(*options.store, rank, failures[index]);
+        }
+    };
+    // All ranks fail, or none.
+    const auto fail = [&](Status status) {
+        give_up(agreed, status);
+        throw Error(
+            DeviceRanks::in_ranks(std::move(status), cat(function, " on ", label()), count));
+    };
+    std::optional<Openers> openers;
+    try {
+        openers.emplace(count, open);
+    } catch (...) {
+        Status status = current_status();
+        blame_own_exhaustion(status, rank_ * static_cast<int>(count));
+        fail(std::move(status));
+    }
     options.map = backend_map_;
     options.size = size_ * static_cast<int>(count);
     options.name = cat(name_, " by device");
     options.timeout_ms = effective_timeout(timeout_ms);
     options.reproducible = reproducible_;
-    std::vector<std::shared_ptr<Group>> groups(count);
-    std::vector<Status> failures(count);
-    const auto open = [&](size_t index) {
-        try {
-            GroupOptions own = options;
-            own.rank = rank_ * static_cast<int>(count) + static_cast<int>(index);
-            own.bound = devices[index];
-            groups[index] = create(own);
-        } catch (...) {
-            failures[index] = current_status();
-        }
-    };
-    std::vector<std::thread> threads;
-    try {
-        for (size_t index = 1; index < count; ++index) {
-            threads.push_back(start_thread("tutti-devices", [&open, index] { open(index); }));
-        }
-        open(0);
-    } catch (...) {
-        failures[0] = current_status();  // the others wait for this one until the timeout
-        failures[0].rank = rank_ * static_cast<int>(count);
-    }
-    for (std::thread& thread : threads) thread.join();
-    // A device that waited for one that failed tells of a timeout only.
-    auto failed = std::ranges::find_if(
-        failures, [](const Status& one) { return !one.ok() && one.code != TUTTI_ERR_TIMEOUT; });
-    if (failed == failures.end()) {
-        failed = std::ranges::find_if(failures, [](const Status& one) { return !one.ok(); });
-    }
-    if (failed == failures.end()) return groups;
-    throw Error(DeviceRanks::in_ranks(*failed, cat(function, " on ", label()), count));
+    options.store = make_prefix_store(cat("devices/", compare(agreed)), store_);
+    openers->run();
+    if (const Status cause = cause_of(failures); !cause.ok()) fail(cause);
+    agreed.arguments = {"all devices opened"};
+    compare(agreed);
+    return groups;
 }
 
 Status DeviceRanks::in_ranks(Status status, const std::string& context, size_t devices) {
@@ -154,9 +249,11 @@ DeviceRanks::Works DeviceRanks::start_all(
         return works;
     } catch (...) {
         Status status = current_status();
+        const int own = mine_[works.size()]->rank();
+        blame_own_exhaustion(status, own);
         if (!works.empty()) {
             Status cause = status;
-            if (cause.rank < 0) cause.rank = mine_[works.size()]->rank();
+            if (cause.rank < 0) cause.rank = own;
             cause.message = cat("rank ", cause.rank, " gave up: ", status.message);
             for (const auto& group : mine_) group->abandon(cause);
             for (const auto& work : works) work->wait(Deadline::never());

@@ -193,6 +193,7 @@ void Group::destroy(int64_t leave_ms) {
         destroyed_ = true;
         inside_.fetch_or(failed_bit);
         device_ranks = std::move(device_ranks_);
+        device_ranks_opened_.notify_all();
     }
     if (!backend_) return;  // it was never made
     if (device_ranks) device_ranks->destroy(leave_ms);

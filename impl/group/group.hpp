@@ -102,16 +102,21 @@ public:
     // Milliseconds above 0, or -1.
     void set_timeout_ms(int64_t timeout_ms) { timeout_ms_ = timeout_ms; }
     [[nodiscard]] int64_t timeout_ms() const { return timeout_ms_; }
+    // The group's own timeout for 0.
+    [[nodiscard]] int64_t effective_timeout(int64_t timeout_ms) const;
 
     // Returns once all participants have arrived: the new group that this rank is in, if any. They
     // compare their arguments first; a failure leaves this group as it was. One thread at a time,
     // in the same order on all ranks.
     std::shared_ptr<Group> split(const SplitOptions& options);
-    // Only compares `arguments`; shares one order with split().
-    void compare(const SplitOptions& options);
+    // Only compares `arguments`; shares one order with split(). Returns a name that is the same on
+    // all ranks, and not given twice among the groups of a first one.
+    std::string compare(const SplitOptions& options);
     // This rank's arguments are wrong, so it takes no part, and the others' call fails. Does not
     // wait.
     void decline(const SplitOptions& options, const Status& why) noexcept;
+    // As decline(), for a failure that is not of the arguments.
+    void give_up(const SplitOptions& options, const Status& why) noexcept;
     // The group at the root of the tree; this one if it was made from none.
     [[nodiscard]] std::shared_ptr<Group> first() { return first_ ? first_ : shared_from_this(); }
 
@@ -143,12 +148,17 @@ public:
     // Memory of the backend for that device; null: it has none. This rank's alone; see Alloc.
     std::shared_ptr<void> alloc_of_backend(const Device& device, size_t bytes);
 
+    // Throws INVALID_ARGUMENT, naming `buffers`, for devices that its device_ranks() cannot be.
+    void check_device_ranks(const char* buffers, const std::vector<Device>& devices);
     // This rank's devices as ranks, for checked calls on a buffer of each. The first call waits
     // until all ranks have made it, up to the timeout; all have as many devices, and the same in
-    // each call. Throws as split(); INVALID_ARGUMENT names `buffers`, whose devices they are.
+    // each call. Throws as split(), and as check_device_ranks().
     std::shared_ptr<DeviceRanks> device_ranks(const char* function, const char* buffers,
                                               const std::vector<Device>& devices,
                                               int64_t timeout_ms);
+    // A call with wrong arguments: if it is the first, it fails on the other ranks as well. Does
+    // not wait.
+    void decline_device_ranks(const char* function, const Status& why) noexcept;
 
     // Several messages at once: all are checked before the first starts, and all start; one that
     // cannot has a work that has failed.
@@ -224,8 +234,12 @@ private:
     void learn_hosts();
     std::vector<std::shared_ptr<Group>> open_device_ranks(const char* function,
                                                           const std::vector<Device>& devices,
-                                                          int64_t timeout_ms)
-        TUTTI_REQUIRES(device_ranks_opening_);
+                                                          int64_t timeout_ms);
+    // Null: there are none, and this thread shall open them, and end that with
+    // adopt_device_ranks().
+    std::shared_ptr<DeviceRanks> await_device_ranks(const char* function, int64_t timeout_ms);
+    // Null: they could not be opened. False: this group has been destroyed.
+    bool adopt_device_ranks(const std::shared_ptr<DeviceRanks>& opened);
     // Takes the call apart.
     template <typename Call>
     [[nodiscard]] FlatCall check_and_lower(Call& call) const {
@@ -260,8 +274,6 @@ private:
     void check_coalescing();
     bool cancel(const Work& receive) noexcept;
     std::string next_step(const SplitOptions& options);
-    // The group's own timeout for 0.
-    [[nodiscard]] int64_t effective_timeout(int64_t timeout_ms) const;
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     // For a call that ends on the caller's thread before it returns.
     [[nodiscard]] Deadline deadline_here(int64_t timeout_ms) const;
@@ -333,8 +345,8 @@ private:
     Backends backends_;
     Backend* backend_ = nullptr;  // the CPU's
     std::shared_ptr<DeviceRanks> device_ranks_ TUTTI_GUARDED_BY(mutex_);
-    Mutex device_ranks_opening_;
-    uint64_t device_ranks_tries_ TUTTI_GUARDED_BY(device_ranks_opening_) = 0;
+    bool opens_device_ranks_ TUTTI_GUARDED_BY(mutex_) = false;
+    Condition device_ranks_opened_;  // or not, or this group was destroyed
     Listener listener_{backends_};
     std::unique_ptr<TicketQueue> ticket_queue_;
 };

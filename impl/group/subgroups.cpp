@@ -64,6 +64,11 @@ public:
     }
 
     void decline(const Status& why) { tutti::decline(*parent_.membership_, agreement(), why); }
+    void give_up(const Status& why) { tutti::give_up(*parent_.membership_, agreement(), why); }
+
+    [[nodiscard]] std::string name() const {
+        return cat(parent_.membership_->group_id(), ".", step_);
+    }
 
     std::shared_ptr<Group> make() {
         const auto& parts = options_.parts;
@@ -223,8 +228,18 @@ void Group::decline(const SplitOptions& options, const Status& why) noexcept {
     }
 }
 
-void Group::compare(const SplitOptions& options) {
-    Splitting(*this, options).agree();
+void Group::give_up(const SplitOptions& options, const Status& why) noexcept {
+    try {
+        Splitting(*this, options).give_up(why);
+    } catch (const std::exception& fault) {  // then the others time out
+        log(LogLevel::Debug, options.function, ": ", fault.what());
+    }
+}
+
+std::string Group::compare(const SplitOptions& options) {
+    Splitting splitting(*this, options);
+    splitting.agree();
+    return splitting.name();
 }
 
 }  // namespace tutti

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <thread>
 
 #include "address.hpp"
@@ -18,9 +19,11 @@ namespace tutti::membership {
 namespace {
 
 const std::string invitation_key = "tutti/control";
+const std::string failure_key = "tutti/failed";
 constexpr int64_t attempt_ms = 2000;  // what all addresses of an invitation get together
 constexpr int64_t withdrawal_ms = 1000;
-constexpr int64_t look_ms = 1000;  // between two looks for ranks that have ended
+constexpr int64_t look_ms = 1000;  // between two looks for ranks that have ended or failed
+constexpr int64_t tell_ms = 1000;
 constexpr auto first_pause = std::chrono::milliseconds(5);
 constexpr auto max_pause = std::chrono::milliseconds(300);
 
@@ -115,6 +118,18 @@ bool is_of_whole_job(int size) {
            environment("WORLD_SIZE").value_or("") == std::to_string(size);
 }
 
+// What tell_failure() has left, if anything.
+std::optional<Status> read_failure(const JoiningRank& caller, const Deadline& deadline) {
+    if (!caller.store.check(Store::Keys(&failure_key, 1), deadline)) return std::nullopt;
+    std::istringstream text(caller.store.get(failure_key, deadline));
+    int code = 0;
+    int rank = -1;
+    std::string why;
+    text >> code >> rank >> std::ws;
+    std::getline(text, why, '\0');
+    return Status{static_cast<tutti_status>(code), rank, 0, cat("rank ", rank, " gave up: ", why)};
+}
+
 std::string read_invitation(const JoiningRank& caller, const Deadline& deadline) {
     std::string invitation;
     const auto wait = [&](const Deadline& slice) {
@@ -132,11 +147,22 @@ std::string read_invitation(const JoiningRank& caller, const Deadline& deadline)
 
 }  // namespace
 
+void tell_failure(Store& store, int rank, const Status& why) noexcept {
+    try {
+        const std::string text = cat(static_cast<int>(why.code), " ", rank, " ", why.message);
+        store.compare_set(failure_key, "", text, Deadline::after_ms(tell_ms));
+    } catch (...) {  // then the others wait until their time is up
+        log(LogLevel::Debug, "control: ", current_status().message);
+    }
+}
+
 bool wait_for_ranks(const JoiningRank& caller, const Deadline& deadline,
                     const std::function<bool(const Deadline&)>& wait) {
-    if (!is_of_whole_job(caller.size)) return wait(deadline);
+    const bool hears_of_ends = is_of_whole_job(caller.size);
     while (!wait(deadline.or_earlier(Deadline::after_ms(look_ms)))) {
         if (deadline.expired()) return false;
+        if (const auto failure = read_failure(caller, deadline)) throw Error(*failure);
+        if (!hears_of_ends) continue;
         if (const auto rank = read_end(caller.store, deadline)) {
             throw Error(TUTTI_ERR_PEER_LOST, cat("rank ", *rank, " has ended, before all had met"),
                         *rank);

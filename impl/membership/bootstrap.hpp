@@ -38,9 +38,11 @@ struct Rank0Connection {
 // does not come, INVALID_ARGUMENT if the coordinator refuses this process.
 Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
                                  const Deadline& deadline);
-// Waits in slices, and looks between them whether the launcher has seen a rank of the job end: then
-// not all will come. `wait` is false as long as it waits in vain. Returns what it said last; throws
-// PEER_LOST if a rank has ended.
+// To the ranks that still meet at this store, which no other group ever uses: not all will come.
+void tell_failure(Store& store, int rank, const Status& why) noexcept;
+// Waits in slices, and looks between them whether a rank has told of its failure, or the launcher
+// has seen one of the job end: then not all will come. `wait` is false as long as it waits in vain.
+// Returns what it said last; throws the failure, or PEER_LOST if a rank has ended.
 bool wait_for_ranks(const JoiningRank& caller, const Deadline& deadline,
                     const std::function<bool(const Deadline&)>& wait);
 // In sentences: "rank 0", "the coordinator".

@@ -3,8 +3,10 @@
  * leaves it all other calls as well. All ranks have as many GPUs, and use the same ones in each
  * call on a group, which is bound to none and has a store. A list of buffers has one on each of
  * them, of one count and dtype. The first call on a group makes the connections: it waits for all
- * ranks, also with a `work`. The calls wait for the default streams; options->stream must be NULL.
- * A coalescing cannot have them. */
+ * ranks, also with a `work`; if it fails there, it has changed nothing. After one that ends with
+ * MISMATCH, PEER_LOST, TIMEOUT or ABORTED no more of these can be made on the group; its other
+ * calls go on. These wait for the default streams; options->stream must be NULL. A coalescing
+ * cannot have them. */
 #ifndef TUTTI_MULTIGPU_H
 #define TUTTI_MULTIGPU_H
 

@@ -1,7 +1,13 @@
 /* The deprecated calls on a buffer of each GPU of a rank (tutti/multigpu.h). Ranks are processes,
  * of two GPUs each.
  *   nccl_multigpu_test BACKEND [dies] */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -226,6 +232,18 @@ static void wrong_arguments_are_named(void) {
     for (int i = 0; i < GPUS; ++i) end_buffer(i, &good[i]);
 }
 
+static void a_rank_with_wrong_arguments_is_named(void) {
+    if (me.size == 1) return;
+    const int is_wrong = me.rank == 1;
+    tutti_buffer buffers[GPUS];
+    for (int i = 0; i < GPUS; ++i) buffers[i] = buffer_on(i, is_wrong && i == 1 ? 7 : 8, 1);
+    EXPECT(tutti_all_reduce_multigpu(me.group, buffers, GPUS, TUTTI_SUM, NULL, NULL, &me.error) ==
+           (is_wrong ? TUTTI_ERR_INVALID_ARGUMENT : TUTTI_ERR_MISMATCH));
+    EXPECT(is_wrong || me.error.rank == 1);
+    EXPECT(strstr(me.error.message, "buffers[1].count is 7, not 8") != NULL);
+    for (int i = 0; i < GPUS; ++i) end_buffer(i, &buffers[i]);
+}
+
 /* It leaves the group as it was. */
 static void ranks_that_differ_in_number_are_told(void) {
     if (me.size == 1) return;
@@ -244,6 +262,97 @@ static void groups_come_and_go(void) {
         all_buffers_are_added_up();
         close_group();
     }
+}
+
+/* The library's own starts of threads come here, too. 1: the next one fails. */
+static atomic_int starts_left;
+__attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
+                                                          const pthread_attr_t* attributes,
+                                                          void* (*body)(void*), void* argument) {
+    int (*start)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    if (atomic_fetch_sub(&starts_left, 1) == 1) return EAGAIN;
+    *(void**)&start = dlsym(RTLD_NEXT, "pthread_create");
+    return start(thread, attributes, body, argument);
+}
+
+static int32_t largest_of_all(int32_t number) {
+    const tutti_buffer one = TUTTI_BUFFER_INIT(&number, 1, TUTTI_INT32);
+    OK(tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &one, TUTTI_MAX, NULL, NULL, &me.error));
+    return number;
+}
+
+static tutti_status all_reduce(const tutti_buffer* buffers) {
+    const tutti_status status =
+        tutti_all_reduce_multigpu(me.group, buffers, GPUS, TUTTI_SUM, NULL, NULL, &me.error);
+    EXPECT(status == TUTTI_OK || me.error.rank == me.size - 1);
+    return status;
+}
+
+/* Whichever it is of the threads that a first call starts. If that ends the call on all ranks, all
+ * make it again; if on the last rank alone, nothing has begun, and it makes it again. Calls that
+ * block in NCCL wait for a rank that has failed. */
+static void a_rank_that_has_no_thread_left_is_named(void) {
+    if (getenv("TUTTI_NCCL_BLOCKING") != NULL) return;
+    int failures = 0;
+    for (int start = 1, is_refused = 1; is_refused; ++start) {
+        tutti_buffer buffers[GPUS];
+        open_group();
+        for (int i = 0; i < GPUS; ++i) buffers[i] = buffer_on(i, COUNT, place(i));
+        if (me.rank == me.size - 1) atomic_store(&starts_left, start);
+        tutti_status status = all_reduce(buffers);
+        is_refused = me.rank == me.size - 1 && atomic_load(&starts_left) <= 0;
+        atomic_store(&starts_left, 0);
+        if (status != TUTTI_OK) status = all_reduce(buffers), ++failures;
+        EXPECT(largest_of_all(status) == -largest_of_all(-status));
+        is_refused = largest_of_all(is_refused);
+        for (int i = 0; i < GPUS; ++i) end_buffer(i, &buffers[i]);
+        close_group();
+    }
+    EXPECT(largest_of_all(failures) > 0);
+}
+
+struct caller {
+    pthread_t thread;
+    tutti_buffer buffers[GPUS];
+    tutti_status status;
+};
+
+static void* call_first(void* argument) {
+    struct caller* const caller = argument;
+    caller->status = tutti_all_reduce_multigpu(me.group, caller->buffers, GPUS, TUTTI_SUM, NULL,
+                                               NULL, &me.error);
+    return NULL;
+}
+
+/* A second thread of rank 0 is at it; its own call waits for the ranks only. */
+static void a_call_behind_the_first_has_its_own_timeout(void) {
+    if (me.size == 1) return;
+    struct caller first;
+    open_group();
+    for (int i = 0; i < GPUS; ++i) first.buffers[i] = buffer_on(i, COUNT, place(i));
+    if (me.rank == 0) {
+        tutti_call_options soon = TUTTI_CALL_OPTIONS_INIT;
+        tutti_buffer buffers[GPUS];
+        tutti_error error = TUTTI_ERROR_INIT;
+        soon.timeout_ms = 1;
+        for (int i = 0; i < GPUS; ++i) buffers[i] = buffer_on(i, COUNT, place(i));
+        atomic_store(&starts_left, 0);
+        EXPECT(pthread_create(&first.thread, NULL, call_first, &first) == 0);
+        while (atomic_load(&starts_left) > -2) sched_yield(); /* until it has started one, too */
+        EXPECT(tutti_all_reduce_multigpu(me.group, buffers, GPUS, TUTTI_SUM, &soon, NULL, &error) ==
+               TUTTI_ERR_TIMEOUT);
+        EXPECT(strstr(error.message, "which another thread has made") != NULL);
+        for (int i = 0; i < GPUS; ++i) end_buffer(i, &buffers[i]);
+    }
+    OK(tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &me.error));
+    if (me.rank != 0) call_first(&first);
+    if (me.rank == 0) pthread_join(first.thread, NULL);
+    EXPECT(first.status == TUTTI_OK);
+    for (int i = 0; i < GPUS; ++i) {
+        expect_all(i, &first.buffers[i], sum_of_places());
+        end_buffer(i, &first.buffers[i]);
+    }
+    close_group();
 }
 
 /* The others are told which of their ranks it was. Last: the world is not whole any more. */
@@ -277,6 +386,7 @@ int main(int count, char** arguments) {
     device = me.rank * GPUS;
     EXPECT(me.size <= RANKS_AT_MOST && device_count() >= GPUS * me.size);
     open_group();
+    a_rank_with_wrong_arguments_is_named();
     ranks_that_differ_in_number_are_told();
     all_buffers_are_added_up();
     an_average_is_that_of_all_buffers();
@@ -290,6 +400,8 @@ int main(int count, char** arguments) {
     all_buffers_are_added_up();
     close_group();
     groups_come_and_go();
+    a_call_behind_the_first_has_its_own_timeout();
+    a_rank_that_has_no_thread_left_is_named();
     if (count > 2 && strcmp(arguments[2], "dies") == 0) {
         a_rank_that_dies_is_named();
         return 0;

@@ -174,7 +174,12 @@ std::shared_ptr<Communicator::Start> Communicator::begin(Make make, const Config
         }
     };
     if (settings_.config.blocking == 1) {
-        std::thread(run).detach();
+        try {
+            std::thread(run).detach();
+        } catch (const std::system_error& error) {
+            throw Failure{TUTTI_ERR_OUT_OF_MEMORY, error.code().value(),
+                          std::string("cannot start a thread: ") + error.what()};
+        }
     } else {
         run();
     }
