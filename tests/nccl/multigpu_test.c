@@ -264,14 +264,18 @@ static void groups_come_and_go(void) {
     }
 }
 
+typedef int starter(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+/* That of a sanitizer, which has to know all threads. */
+extern starter __interceptor_pthread_create __attribute__((weak));
+
 /* The library's own starts of threads come here, too. 1: the next one fails. */
 static atomic_int starts_left;
 __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
                                                           const pthread_attr_t* attributes,
                                                           void* (*body)(void*), void* argument) {
-    int (*start)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    starter* start = __interceptor_pthread_create;
     if (atomic_fetch_sub(&starts_left, 1) == 1) return EAGAIN;
-    *(void**)&start = dlsym(RTLD_NEXT, "pthread_create");
+    if (start == NULL) *(void**)&start = dlsym(RTLD_NEXT, "pthread_create");
     return start(thread, attributes, body, argument);
 }
 
