@@ -48,9 +48,14 @@ void check_served(BackendMap& map, const std::string& text) {
     std::erase_if(map.entries, [&](const BackendMap::Entry& entry) {
         if (entry.name.empty() || serves(entry.name, entry.device)) return false;
         if (map.has_cpu && entry.name == cpu && entry.device == TUTTI_CUDA) return true;  // staged
+        const char* const name = static_backend_name(entry.name);
+        const bool can_stage =
+            !map.has_cpu && entry.device == TUTTI_CUDA && serves(entry.name, TUTTI_CPU);
         throw Error(TUTTI_ERR_UNSUPPORTED,
-                    cat("backend is \"", text, "\"; backend \"", static_backend_name(entry.name),
-                        "\" does not serve devices of type ", device_type_name(entry.device)));
+                    cat("backend is \"", text, "\"; backend \"", name,
+                        "\" does not serve devices of type ", device_type_name(entry.device),
+                        can_stage ? cat(", but by way of the CPU: \"", name, "\" names it for both")
+                                  : std::string()));
     });
 }
 

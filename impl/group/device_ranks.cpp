@@ -34,11 +34,11 @@ public:
                 }));
             }
         } catch (...) {
-            end(false);
+            cancel();
             throw;
         }
     }
-    ~Openers() { end(false); }
+    ~Openers() { cancel(); }
     Openers(const Openers&) = delete;
     Openers& operator=(const Openers&) = delete;
 
@@ -50,9 +50,9 @@ public:
     }
 
 private:
-    void end(bool begins) {
+    void cancel() {
         if (threads_.empty()) return;
-        begin_.set_value(begins);
+        begin_.set_value(false);
         join();
     }
     void join() {

@@ -127,6 +127,10 @@ std::optional<Status> read_failure(const JoiningRank& caller, const Deadline& de
     std::string why;
     text >> code >> rank >> std::ws;
     std::getline(text, why, '\0');
+    if (code <= TUTTI_OK || rank < 0 || rank >= caller.size) {
+        throw Error(TUTTI_ERR_ABORTED,
+                    cat("the store tells of a failure that cannot be read: ", text.str()));
+    }
     return Status{static_cast<tutti_status>(code), rank, 0, cat("rank ", rank, " gave up: ", why)};
 }
 

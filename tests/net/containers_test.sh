@@ -47,6 +47,8 @@ said=$(unshare --mount --propagation unchanged \
     "$tuttirun" "$meet" env:// 1 any 2>&1)
 if [ "$(grep -c 'rank [01] of 2 over .*: sum 3' <<<"$said")" -eq 2 ]; then
     echo "without /proc: $said"
+elif grep -q "Can't open /proc/.* for reading" <<<"$said"; then
+    echo "skipped: without /proc a sanitizer cannot look for leaks"
 else
     echo "FAILED: without /proc two ranks say: $said"
     bad=1

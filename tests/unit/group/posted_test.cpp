@@ -381,6 +381,7 @@ void wrong_maps_are_refused(void**) {
     refuses("cpu:", TUTTI_ERR_INVALID_ARGUMENT, "\"cpu:\" is not \"device:backend\"");
     refuses("cpu:pigeon", TUTTI_ERR_UNSUPPORTED, "backend is \"pigeon\"; this build knows");
     refuses("xpu:shm", TUTTI_ERR_UNSUPPORTED, "does not serve devices of type xpu");
+    refuses("cuda:shm", TUTTI_ERR_UNSUPPORTED, "by way of the CPU: \"shm\" names it for both");
     assert_string_equal(resolve_backends("cpu:GLOO,cuda:gloo").text().c_str(), "gloo");
     assert_string_equal(resolve_backends("cuda:null,cpu:shm").text().c_str(), "cpu:shm,cuda:null");
 }
