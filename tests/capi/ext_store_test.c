@@ -1,5 +1,6 @@
 /* Stores from outside (tutti/ext.h): one of a library, and one of functions that fail. */
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <tutti/ext.h>
@@ -57,7 +58,7 @@ static void a_store_that_cannot_be_opened_says_why(void** state) {
 }
 
 /* A store whose functions fail, and of which it is counted how often it is closed. */
-static int closed;
+static atomic_int closed; /* on a thread of the library */
 
 static tutti_status fails(void* store, const tutti_slice* key, const tutti_slice* value,
                           tutti_error* failure) {
