@@ -49,11 +49,7 @@ void SplitSteps::end(bool has_split) {
 
 void SplitSteps::refuse(const Status& why) noexcept {
     if (has_failed_ || group_.size() == 1) return;
-    Status refusal = why;
-    if (refusal.code == TUTTI_ERR_TIMEOUT) refusal.code = TUTTI_ERR_ABORTED;  // it is not theirs
-    if (refusal.rank < 0) refusal.rank = group_.rank();
-    refusal.message = cat("rank ", group_.rank(), " gave up: ", why.message);
-    group_.refuse({.key = next_key()}, refusal);
+    group_.refuse({.key = next_key()}, gave_up(group_.rank(), why));
 }
 
 bool split_backend(Backend& backend, const std::string& name, BackendSplit how,

@@ -57,6 +57,14 @@ Status current_status() noexcept {
     }
 }
 
+Status gave_up(int own_rank, const Status& why) {
+    Status told = why;
+    if (told.code == TUTTI_ERR_TIMEOUT) told.code = TUTTI_ERR_ABORTED;
+    if (told.rank < 0) told.rank = own_rank;
+    told.message = cat("rank ", own_rank, " gave up: ", why.message);
+    return told;
+}
+
 std::string errno_text(int number) {
     char buffer[128];
     const char* sentence = strerror_r(number, buffer, sizeof buffer);  // GNU form: returns the text

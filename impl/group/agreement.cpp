@@ -125,9 +125,9 @@ void decline(Membership& group, const Agreement& step, const Status& why) noexce
 }
 
 void give_up(Membership& group, const Agreement& step, const Status& why) noexcept {
-    const bool is_timeout = why.code == TUTTI_ERR_TIMEOUT;  // not that of the others
-    group.refuse(step_of(step), {is_timeout ? TUTTI_ERR_ABORTED : why.code, group.rank(), 0,
-                                 cat("rank ", group.rank(), " gave up: ", why.message)});
+    Status cause = gave_up(group.rank(), why);
+    cause.rank = group.rank();
+    group.refuse(step_of(step), cause);
 }
 
 }  // namespace tutti

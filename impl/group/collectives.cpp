@@ -41,16 +41,13 @@ MemoryUse memory_of(const FlatCall& call) {
 
 // A timeout is that of one call.
 Status Group::cause_for_others(const Status& status, const std::string& operation) const {
-    Status cause = status;
-    if (cause.code == TUTTI_ERR_TIMEOUT) cause.code = TUTTI_ERR_ABORTED;
     const bool speaks_for_all = status.code == TUTTI_ERR_PEER_LOST ||
                                 status.code == TUTTI_ERR_MISMATCH ||
                                 status.code == TUTTI_ERR_ABORTED;
-    if (!speaks_for_all) {
-        cause.message = cat("rank ", rank_, " gave up: ", operation, " ", status.message);
-        if (cause.rank < 0) cause.rank = rank_;
-    }
-    return cause;
+    if (speaks_for_all) return status;
+    Status of_operation = status;
+    of_operation.message = cat(operation, " ", status.message);
+    return gave_up(rank_, of_operation);
 }
 
 // The group cannot go on after a failed collective. Returns the error for the caller. Other running

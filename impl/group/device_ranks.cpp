@@ -252,9 +252,7 @@ DeviceRanks::Works DeviceRanks::start_all(
         const int own = mine_[works.size()]->rank();
         blame_own_exhaustion(status, own);
         if (!works.empty()) {
-            Status cause = status;
-            if (cause.rank < 0) cause.rank = own;
-            cause.message = cat("rank ", cause.rank, " gave up: ", status.message);
+            const Status cause = gave_up(own, status);
             for (const auto& group : mine_) group->abandon(cause);
             for (const auto& work : works) work->wait(Deadline::never());
         }

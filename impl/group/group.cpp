@@ -92,11 +92,7 @@ void Group::adopt_backends() {
 // This rank's part in the making has failed: the others shall not wait for it.
 void Group::give_up(const Status& status) noexcept {
     if (!membership_) return;
-    Status cause = status;
-    if (cause.code == TUTTI_ERR_TIMEOUT) cause.code = TUTTI_ERR_ABORTED;  // it is not theirs
-    cause.message = cat("rank ", rank_, " gave up: ", status.message);
-    if (cause.rank < 0) cause.rank = rank_;
-    membership_->report(cause);
+    membership_->report(gave_up(rank_, status));
 }
 
 void Group::learn_hosts() {

@@ -63,8 +63,16 @@ public:
             [&] { first_group_id_ = tutti::agree(*parent_.membership_, agreement, deadline_); });
     }
 
-    void decline(const Status& why) { tutti::decline(*parent_.membership_, agreement(), why); }
-    void give_up(const Status& why) { tutti::give_up(*parent_.membership_, agreement(), why); }
+    // Instead of agree(). The others time out if they cannot be told.
+    static void tell_others(Group& parent, const SplitOptions& options, const Status& why,
+                            decltype(tutti::decline)& tell) noexcept {
+        try {
+            const Splitting splitting(parent, options);
+            tell(*parent.membership_, splitting.agreement(), why);
+        } catch (const std::exception& fault) {
+            log(LogLevel::Debug, options.function, ": ", fault.what());
+        }
+    }
 
     [[nodiscard]] std::string name() const {
         return cat(parent_.membership_->group_id(), ".", step_);
@@ -145,8 +153,7 @@ private:
             result.backends.open(result.backend_map, place, std::move(made));
         } catch (const Error& error) {
             Status status = error.status();
-            members.report({status.code, status.rank < 0 ? members.rank() : status.rank, 0,
-                            cat("rank ", members.rank(), " gave up: ", status.message)});
+            members.report(gave_up(members.rank(), status));
             if (status.rank >= 0) {
                 const int own = status.rank;
                 status.rank = global_to_parent(result.global_ranks[static_cast<size_t>(own)]);
@@ -221,19 +228,11 @@ std::shared_ptr<Group> Group::split(const SplitOptions& options) {
 }
 
 void Group::decline(const SplitOptions& options, const Status& why) noexcept {
-    try {
-        Splitting(*this, options).decline(why);
-    } catch (const std::exception& fault) {  // then the others time out
-        log(LogLevel::Debug, options.function, ": ", fault.what());
-    }
+    Splitting::tell_others(*this, options, why, tutti::decline);
 }
 
 void Group::give_up(const SplitOptions& options, const Status& why) noexcept {
-    try {
-        Splitting(*this, options).give_up(why);
-    } catch (const std::exception& fault) {  // then the others time out
-        log(LogLevel::Debug, options.function, ": ", fault.what());
-    }
+    Splitting::tell_others(*this, options, why, tutti::give_up);
 }
 
 std::string Group::compare(const SplitOptions& options) {

@@ -76,6 +76,12 @@ static bool map_twice(Allocation& allocation) {
     return allocation.real != nullptr && allocation.program != nullptr;
 }
 
+// The addresses stay taken, without memory.
+static void empty(char* mapping, size_t bytes, int protection) {
+    mmap(mapping, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+         0);
+}
+
 std::shared_ptr<Allocation> allocate(ContextObject& context, bool pinned, size_t bytes) {
     size_t& used = all().used[context.device];
     if (!pinned && bytes > settings().bytes - used) return nullptr;
@@ -97,7 +103,8 @@ void release(const std::shared_ptr<Allocation>& allocation) {
     allocation->alive = false;
     allocation->pins.clear();
     if (!allocation->pinned) all().used[allocation->device] -= allocation->bytes;
-    mprotect(allocation->program, allocation->mapped, PROT_NONE);
+    empty(allocation->real, allocation->mapped, PROT_READ | PROT_WRITE);
+    empty(allocation->program, allocation->mapped, PROT_NONE);
     all().freed.push_back(allocation);
     if (all().freed.size() <= graves) return;
     all().by_address.erase(reinterpret_cast<uint64_t>(all().freed.front()->program));
