@@ -264,9 +264,8 @@ static void runs(const char* backend, int closed) {
     assert_int_equal(wrong, 0);
 }
 
-/* The sanitizer of undefined behaviour looks at memory by a pipe, that of threads reads files: these
- * get the closed numbers. */
-static void skip_for_its_own_files(void) {
+/* Sanitizers open pipes and files of their own, which get the closed numbers. */
+static void skip_for_their_own_files(void) {
     print_message("skipped: a sanitizer takes the numbers of closed descriptors itself\n");
     skip();
 }
@@ -274,7 +273,7 @@ static void skip_for_its_own_files(void) {
 #define RUNS_WITHOUT_ANY_OF_THEM(backend)                                \
     static void backend##_runs_without_standard_streams(void** state) {  \
         (void)state;                                                     \
-        if (SANITIZED) skip_for_its_own_files();                         \
+        if (SANITIZED) skip_for_their_own_files();                       \
         for (int closed = 1; closed <= ALL_CLOSED; ++closed) {           \
             runs(#backend, closed);                                      \
         }                                                                \
