@@ -146,16 +146,17 @@ static void every_gpu_receives_its_part(void) {
 }
 
 static void count_up(void* user) {
-    ++*(int*)user;
+    ++*(atomic_int*)user;
 }
 
 static void several_are_under_way(void) {
     tutti_buffer buffers[IN_FLIGHT][GPUS];
     tutti_work* works[IN_FLIGHT];
-    int calls_back[IN_FLIGHT] = {0};
+    static atomic_int calls_back[IN_FLIGHT];
     for (int n = 0; n < IN_FLIGHT; ++n) {
         tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
         for (int i = 0; i < GPUS; ++i) buffers[n][i] = buffer_on(i, COUNT, n + place(i));
+        calls_back[n] = 0;
         options.on_done = count_up;
         options.on_done_user = &calls_back[n];
         OK(tutti_all_reduce_multigpu(me.group, buffers[n], GPUS, TUTTI_SUM, &options, &works[n],
@@ -169,7 +170,11 @@ static void several_are_under_way(void) {
         }
         tutti_work_release(works[n]);
     }
+    for (int n = 0; n < IN_FLIGHT; ++n) {
+        while (calls_back[n] == 0) sched_yield(); /* a wait may end before on_done is called */
+    }
     OK(tutti_barrier(TUTTI_GROUP_WORLD, NULL, NULL, &me.error));
+    for (int n = 0; n < IN_FLIGHT; ++n) EXPECT(calls_back[n] == 1);
 }
 
 #define REFUSED(call, text)                               \
