@@ -33,8 +33,8 @@ template <typename... Pieces>
 // The Status of whatever exception is in flight; call it only inside a catch block.
 Status current_status() noexcept;
 
-// What the other ranks are told of a failure that makes this rank stop: ABORTED for a timeout, which
-// is not theirs; this rank's fault, unless the failure names another one.
+// A failure that makes this rank stop, as other ranks are told it: ABORTED for a timeout, which is
+// not theirs; this rank's fault, unless the failure names another one.
 Status gave_up(int own_rank, const Status& why);
 
 // "Connection refused (ECONNREFUSED)" for an errno.

@@ -34,20 +34,24 @@ void reduce(Algorithm how, Channel& channel, uint64_t number, const AllReduce& c
 template <typename Number>
 std::vector<Number> input_of(int rank, size_t count) {
     std::vector<Number> data(count);
-    for (size_t index = 0; index < count; ++index) {
+    const size_t made = std::min(count, period);
+    for (size_t index = 0; index < made; ++index) {
         data[index] = static_cast<Number>(value(rank, index));
     }
+    repeat(data, made);
     return data;
 }
 
 template <typename Number>
 std::vector<Number> sum_of(int size, size_t count) {
     std::vector<Number> sum(count);
+    const size_t made = std::min(count, period);
     for (int rank = 0; rank < size; ++rank) {
-        for (size_t index = 0; index < count; ++index) {
+        for (size_t index = 0; index < made; ++index) {
             sum[index] = static_cast<Number>(sum[index] + static_cast<Number>(value(rank, index)));
         }
     }
+    repeat(sum, made);
     return sum;
 }
 

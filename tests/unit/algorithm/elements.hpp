@@ -10,11 +10,23 @@
 
 namespace tutti::test {
 
-// Small enough that all sums are exact.
-UNWATCHED constexpr int32_t value(int rank, size_t index) {
+// Small enough that all sums are exact; the same again after so many.
+constexpr size_t period = 11;
+constexpr int32_t value(int rank, size_t index) {
     return static_cast<int32_t>((static_cast<uint32_t>(rank) * 7 + static_cast<uint32_t>(index)) %
-                                11) -
+                                period) -
            5;
+}
+
+// A row whose first period is made: the rest of it, copied. To make each element of millions would
+// take a sanitizer seconds.
+template <typename Element>
+void repeat(std::vector<Element>& row, size_t made) {
+    while (made > 0 && made < row.size()) {
+        const size_t more = std::min(made, row.size() - made);
+        std::memcpy(row.data() + made, row.data(), more * sizeof(Element));
+        made += more;
+    }
 }
 
 // 0, 1, 2 or 3 as an element of this dtype.
@@ -44,16 +56,6 @@ inline void put(std::byte* at, tutti_dtype dtype, uint32_t number) {
     }
 }
 
-// Each element is one of the four `numbers`, of so many bytes.
-UNWATCHED inline void choose(std::byte* data, int rank, size_t count, const std::byte* numbers,
-                             size_t bytes) {
-    for (size_t index = 0; index < count; ++index) {
-        const std::byte* const from =
-            numbers + static_cast<size_t>(value(rank, index) + 5) % 4 * bytes;
-        for (size_t at = 0; at < bytes; ++at) data[index * bytes + at] = from[at];
-    }
-}
-
 inline Buffer elements(int rank, size_t count, tutti_dtype dtype, tutti_reduce_op op) {
     const size_t bytes = element_size(dtype);
     Buffer numbers(4 * bytes);
@@ -62,7 +64,12 @@ inline Buffer elements(int rank, size_t count, tutti_dtype dtype, tutti_reduce_o
         put(numbers.data() + number * bytes, dtype, op == TUTTI_PRODUCT ? 1 + number % 2 : number);
     }
     Buffer data(count * bytes);
-    choose(data.data(), rank, count, numbers.data(), bytes);
+    const size_t made = std::min(count, period);
+    for (size_t index = 0; index < made; ++index) {
+        const size_t which = static_cast<size_t>(value(rank, index) + 5) % 4;
+        std::memcpy(data.data() + index * bytes, numbers.data() + which * bytes, bytes);
+    }
+    repeat(data, made * bytes);
     return data;
 }
 

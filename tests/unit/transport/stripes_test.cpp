@@ -34,9 +34,9 @@ void say(int socket, const void* bytes, size_t count) {
 }
 
 void fill(TcpMessage& message, int seed) {
+    auto* const data = message.data();
     for (size_t i = 0; i < message.bytes; ++i) {
-        message.data()[i] =
-            static_cast<std::byte>((i * 31 + i / 4099 + static_cast<size_t>(seed)) % 251);
+        data[i] = static_cast<std::byte>((i * 31 + i / 4099 + static_cast<size_t>(seed)) % 251);
     }
 }
 
