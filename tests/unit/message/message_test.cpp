@@ -63,6 +63,7 @@ void tags_are_apart(void**) {
     expect_arrived(office.receive(1, 0, INT32_MAX, 8), 3, 0, "the highest tag");
     expect_arrived(office.receive(1, 0, 2, 100'000), 2, 0, "tag 2");
     expect_arrived(office.receive(1, any_source, 1, 8), 1, 0, "tag 1");
+    for (const Letter* sent : {&one, &two, &top, &zero}) expect_gone(*sent, "a send");
 }
 
 void a_receive_from_any_source_takes_from_all_and_says_from_whom(void**) {
@@ -124,6 +125,7 @@ void a_receive_from_one_source_hears_of_it_after_one_from_any_took_its_message(v
     require(one.work->wait(Deadline::after_ms(10'000)), "the message of rank 1 was not heard");
     expect_arrived(one, 3, 1, "the receive from rank 1");
     expect_arrived(office.receive(0, any_source, 0, 4), 2, 2, "the message of rank 2");
+    for (const Letter* sent : {&first, &other, &second}) expect_gone(*sent, "a send");
 }
 
 // The receive that gave up had asked for a message of anybody, which the receive from 1 takes.
@@ -138,6 +140,7 @@ void a_receive_from_any_hears_of_others_after_one_from_one_source_took_its_messa
     const auto other = office.send(2, 0, 0, 4, 2);
     require(any.work->wait(Deadline::after_ms(10'000)), "the message of rank 2 was not heard");
     expect_arrived(any, 2, 2, "the receive from any");
+    for (const Letter* sent : {&first, &other}) expect_gone(*sent, "a send");
 }
 
 void a_rank_sends_to_itself_in_either_order(void**) {

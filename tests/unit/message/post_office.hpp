@@ -27,7 +27,7 @@ inline uint32_t seed() {
     return chosen;
 }
 
-// A message under way and its memory. The memory goes with it.
+// A message under way and its memory, which goes with it: it must have ended before.
 struct Letter {
     std::vector<std::byte> data;
     std::shared_ptr<Work> work;
