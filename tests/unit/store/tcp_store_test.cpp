@@ -5,6 +5,8 @@
 #include <optional>
 #include <thread>
 
+#include "net/address.hpp"
+#include "net/descriptor.hpp"
 #include "net/socket.hpp"
 #include "store/store.hpp"
 #include "support/unit.hpp"
@@ -239,8 +241,13 @@ void nothing_is_left_of_a_store(void**) {
 }
 
 void the_environment_decides_where_to_bind(void**) {
+    // Held without listening: nobody else can listen at this port of 127.0.0.1.
+    const tutti::net::Descriptor held(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto address = tutti::net::resolve({"127.0.0.1", 0}).front();
+    assert_int_equal(::bind(held.get(), address.get(), address.size), 0);
+    const int port = tutti::net::local_address_of(held.get()).port();
     setenv("TUTTI_STORE_BIND", "127.0.0.3", 1);
-    const auto server = tutti::make_store_server("127.0.0.1", 0);
+    const auto server = tutti::make_store_server("127.0.0.1", port);
     setenv("TUTTI_STORE_BIND", "192.0.2.1", 1);
     TUTTI_EXPECT_ERROR(tutti::make_store_server("127.0.0.1", 0), TUTTI_ERR_NETWORK,
                        "TUTTI_STORE_BIND");
