@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
@@ -50,18 +50,6 @@ bool has_unsent(const std::vector<std::unique_ptr<Stripe>>& stripes) {
 }
 
 }  // namespace
-
-void Link::Outgoing::pass(size_t bytes) {
-    const size_t of_head = std::min(bytes, sizeof head - head_sent);
-    head_sent += of_head;
-    data = data.subspan(bytes - of_head);
-}
-
-void Link::Outgoing::empty() {
-    head.length = 0;
-    data = {};
-    request = nullptr;
-}
 
 void Link::adopt(net::Socket socket) {
     told_ = {};  // until the first flush
@@ -108,9 +96,13 @@ bool Link::advance() noexcept {
 void Link::close(const std::string& reason) noexcept {
     if (std::exchange(is_closed_, true)) return;
     const auto let_go = [](Request* request) {
-        if (request != nullptr) request->link = nullptr;
+        if (request == nullptr) return;
+        request->link = nullptr;
+        request->frame = nullptr;
+        request->untaken = 0;
+        request->divided = nullptr;
     };
-    for (const Outgoing& frame : out_) let_go(frame.request);
+    out_.each([&](const Frame& frame) { return let_go(frame.request), true; });
     for (const auto& [id, one] : untaken_) let_go(one.request);
     for (const Accepted& one : accepted_) let_go(one.request);
     for (const Divided& one : divided_) let_go(one.request);
@@ -120,7 +112,7 @@ void Link::close(const std::string& reason) noexcept {
     untaken_.clear();
     offers_.clear();
     for (auto& stripe : std::exchange(stripes_, {})) close_stripe(std::move(stripe));
-    accepted_.clear();
+    while (!accepted_.empty()) remove(accepted_.front());
     divided_.clear();
     receiver_ = nullptr;
     arrival_ = nullptr;
@@ -132,23 +124,13 @@ void Link::close(const std::string& reason) noexcept {
 
 void Link::push(const Head& head, Request* request, Turn turn) {
     if (is_closed_) return;
-    const auto place = turn == Turn::Last ? out_.end() : out_.begin() + end_of_short_frames();
-    Outgoing& frame = *out_.insert(place, Outgoing{head});
-    frame.is_long = turn == Turn::Last && head.kind != Kind::Goodbye;
+    Frame& frame = out_.push(head, turn);
     frame.head.credit = std::exchange(owed_, 0);
     if (request == nullptr) return;
     frame.request = request;
     frame.data = {request->data, request->bytes};
     request->link = this;
-}
-
-// Short frames go before long data that have not begun: an Accept behind these would keep the other
-// side from sending at the same time.
-ptrdiff_t Link::end_of_short_frames() const {
-    const auto is_short = [](const Outgoing& frame) {
-        return !frame.is_long || frame.head_sent > 0;
-    };
-    return std::find_if(out_.rbegin(), out_.rend(), is_short).base() - out_.begin();
+    request->frame = &frame;
 }
 
 void Link::send(Request& request) {
@@ -164,7 +146,10 @@ void Link::send(Request& request) {
     if (!is_closed_) {
         request.link = this;
         const Stream stream{head.group, head.slot};
-        if (head.id != 0) untaken_[head.id] = {&request, is_offer, stream};
+        if (head.id != 0) {
+            untaken_[head.id] = {&request, is_offer, stream};
+            request.untaken = head.id;
+        }
         if (is_offer && request.slot.is_announcement()) ++offers_[stream];
     }
     if (!request.transfer.is_followed) flush();
@@ -211,7 +196,19 @@ void Link::accept(Request& request, uint32_t id, size_t length) {
     head.kind = Kind::Accept;
     push(head);
     request.link = this;
-    accepted_.push_back({id, request.mailbox.group(), length, &request});
+    Accepted& added =
+        accepted_.emplace_back(Accepted{id, request.mailbox.group(), length, &request});
+    added.place = std::prev(accepted_.end());
+    accepted_by_id_.push_back(added, {id});
+    if (added.may_come_in_parts()) ++long_accepted_;
+    request.accepted = &added;
+}
+
+void Link::remove(Accepted& accepted) {
+    if (accepted.may_come_in_parts()) --long_accepted_;
+    if (accepted.request != nullptr) accepted.request->accepted = nullptr;
+    accepted_by_id_.remove(accepted);
+    accepted_.erase(accepted.place);
 }
 
 void Link::say_taken(uint32_t id) {
@@ -280,12 +277,13 @@ bool Link::send_frames() {
             pieces[count++] = {const_cast<void*>(data), bytes};
             asked += bytes;
         };
-        for (const Outgoing& frame : out_) {
-            if (count + 2 > pieces.size()) break;
+        out_.each([&](const Frame& frame) {
+            if (count + 2 > pieces.size()) return false;
             add(reinterpret_cast<const std::byte*>(&frame.head) + frame.head_sent,
                 sizeof frame.head - frame.head_sent);
             add(frame.data.data(), frame.data.size());
-        }
+            return true;
+        });
         const ssize_t sent = send_to(socket(), std::span(pieces).first(count), asked);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && errno != EAGAIN) {
@@ -304,14 +302,15 @@ bool Link::send_frames() {
 // So many bytes have gone.
 void Link::pass(size_t bytes) {
     while (!out_.empty()) {
-        Outgoing& frame = out_.front();
+        Frame& frame = out_.front();
         const size_t of_frame = std::min(bytes, frame.left());
         frame.pass(of_frame);
         bytes -= of_frame;
-        if (frame.left() > 0) return;
+        if (frame.left() > 0) return out_.note_begun();
         const bool is_done = frame.head.kind == Kind::Data || frame.head.id == 0 || frame.is_taken;
         Request* const request = is_done ? frame.request : nullptr;
         Divided* const part_of = frame.part_of;
+        if (frame.request != nullptr) frame.request->frame = nullptr;
         out_.pop_front();
         if (part_of != nullptr) sent(*part_of);
         if (request == nullptr) continue;
@@ -322,8 +321,8 @@ void Link::pass(size_t bytes) {
 
 // A Message that has gone is asked for.
 bool Link::take_back(Request& request) noexcept {
-    const auto frame = std::ranges::find(out_, &request, &Outgoing::request);
-    if (frame != out_.end() && frame->head_sent == 0) {
+    Frame* const frame = request.frame;
+    if (frame != nullptr && frame->head_sent == 0) {
         if (frame->head.kind == Kind::Message) window_ += static_cast<uint32_t>(frame->data.size());
         frame->empty();
     } else if (!ask_back(request)) {
@@ -336,9 +335,8 @@ bool Link::take_back(Request& request) noexcept {
 // True: it is an offer, which needs no answer. The thread that moves the connections asks: messages
 // that end when the socket takes bytes would be told to nobody here.
 bool Link::ask_back(Request& request) noexcept {
-    const auto found = std::ranges::find_if(
-        untaken_, [&](const auto& entry) { return entry.second.request == &request; });
-    if (found == untaken_.end()) return false;
+    const auto found = untaken_.find(request.untaken);
+    if (found == untaken_.end() || found->second.request != &request) return false;
     if (found->second.is_offer) return true;
     if (std::exchange(found->second.is_asked_for, true)) return false;
     try {
@@ -352,8 +350,9 @@ bool Link::ask_back(Request& request) noexcept {
 
 // Later answers of the other side are dropped.
 void Link::forget_untaken(const Request& request) noexcept {
-    for (auto& [id, one] : untaken_) {
-        if (one.request == &request) one.request = nullptr;
+    const auto found = untaken_.find(request.untaken);
+    if (found != untaken_.end() && found->second.request == &request) {
+        found->second.request = nullptr;
     }
 }
 
@@ -365,10 +364,9 @@ void Link::release(Request& request) noexcept {
         request.mailbox.remove(*arrival_);
         arrival_ = nullptr;
         into_ = nullptr;
-    } else if (const auto found = std::ranges::find(accepted_, &request, &Accepted::request);
-               found != accepted_.end()) {
-        found->request = nullptr;
-        if (part_of_ == &*found) into_ = nullptr;
+    } else if (Accepted* const accepted = std::exchange(request.accepted, nullptr)) {
+        accepted->request = nullptr;
+        if (part_of_ == accepted) into_ = nullptr;
         wake_for_goodbyes();
     } else if (!take_back(request)) {
         forget_untaken(request);
@@ -377,10 +375,9 @@ void Link::release(Request& request) noexcept {
 }
 
 bool Link::keep_rest_of(Request& request) noexcept {
-    const auto divided = std::ranges::find(divided_, &request, &Divided::request);
-    if (divided != divided_.end()) return keep_data_of(*divided);
-    const auto frame = std::ranges::find(out_, &request, &Outgoing::request);
-    if (frame == out_.end()) return true;
+    if (request.divided != nullptr) return keep_data_of(*request.divided);
+    Frame* const frame = std::exchange(request.frame, nullptr);
+    if (frame == nullptr) return true;
     frame->copy.reset(new (std::nothrow) std::byte[frame->data.size()]);
     if (!frame->copy) return false;
     std::ranges::copy(frame->data, frame->copy.get());

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "frame.hpp"
+#include "frame_queue.hpp"
 #include "mailbox.hpp"
 #include "net/socket.hpp"
 #include "request.hpp"
@@ -82,33 +82,23 @@ public:
     bool take_back(Request& request) noexcept;
 
 private:
-    struct Outgoing {
-        Head head;
-        size_t head_sent = 0;
-        std::span<const std::byte> data{};  // the rest
-        Request* request = nullptr;
-        std::unique_ptr<std::byte[]> copy{};
-        bool is_long = false;   // data that others may overtake
-        bool is_taken = false;  // the other side has said so
-        Divided* part_of = nullptr;
-
-        [[nodiscard]] bool head_has_gone() const { return head_sent == sizeof head; }
-        [[nodiscard]] size_t left() const { return sizeof head - head_sent + data.size(); }
-        void pass(size_t bytes);
-        void empty();
-    };
+    using Turn = FrameQueue::Turn;
     using Stream = std::pair<uint32_t, uint64_t>;  // group and slot
     struct Untaken {
         Request* request;  // null: its owner let go of it
         bool is_offer;
         Stream stream;
         bool is_asked_for = false;  // to be returned
+
+        // Its frame that is still to be sent; null: none.
+        [[nodiscard]] Frame* waiting_frame() const {
+            return request == nullptr ? nullptr : request->frame;
+        }
     };
     using Untakens = std::map<uint32_t, Untaken>;
-    enum class Turn { BeforeLongData, Last };
     void push(const Head& head, Request* request = nullptr, Turn turn = Turn::BeforeLongData);
-    [[nodiscard]] ptrdiff_t end_of_short_frames() const;
     void accept(Request& request, uint32_t id, size_t length);
+    void remove(Accepted& accepted);
     void say_taken(uint32_t id);
     void say(Kind kind, uint32_t id, uint32_t group = 0);
     [[nodiscard]] bool must_be_offered(const Request& send) const;
@@ -157,12 +147,11 @@ private:
     bool taken();
     bool return_arrival();
     bool returned();
-    Outgoing* waiting_frame(const Untaken& message);
     Request* extract(Untakens::iterator message);
     Request* extract_untaken(bool& is_known);
     void end_message();
     void end_arrival(Arrival& arrival);
-    void deliver(const Arrival& arrival, Request& request);
+    void deliver(Arrival& arrival, Request& request);
 
     // Sent in one call while data are still to come in, so that these are read soon.
     static constexpr size_t max_at_once = size_t{512} * 1024;
@@ -174,7 +163,7 @@ private:
     bool has_ended_ = false;  // the other side sends nothing more on the first connection
     Wants told_;
 
-    std::deque<Outgoing> out_;
+    FrameQueue out_;
     Untakens untaken_;                 // Messages and offers that have ids, by these
     std::map<Stream, size_t> offers_;  // of them, in each stream whose order counts
     uint32_t last_id_ = 0;
@@ -191,8 +180,10 @@ private:
     size_t left_ = 0;
     Request* receiver_ = nullptr;
     Arrival* arrival_ = nullptr;
-    Accepted* part_of_ = nullptr;     // that comes in on the first connection
-    std::list<Accepted> accepted_;    // their data are to come
+    Accepted* part_of_ = nullptr;   // that comes in on the first connection
+    std::list<Accepted> accepted_;  // their data are to come
+    KeyedQueues<Accepted, &Accepted::by_id> accepted_by_id_;
+    size_t long_accepted_ = 0;        // which may come in parts
     std::list<Divided> divided_;      // their data are to go
     std::vector<uint32_t> goodbyes_;  // of groups for which data are still to come in parts
     std::vector<std::unique_ptr<Stripe>> stripes_;

@@ -56,9 +56,11 @@ Part Link::next_part(Divided& of) const {
 
 void Link::push_part(Divided& of) {
     const Part part = next_part(of);
-    push(part.head, nullptr, Turn::Last);
-    out_.back().data = part.data;
-    out_.back().part_of = &of;
+    if (is_closed_) return;
+    Frame& frame = out_.push(part.head, Turn::Last);
+    frame.head.credit = std::exchange(owed_, 0);
+    frame.data = part.data;
+    frame.part_of = &of;
 }
 
 bool Link::push_part() {
@@ -71,14 +73,16 @@ bool Link::push_part() {
 void Link::sent(Divided& of) {
     if (--of.parts_under_way > 0 || !of.rest.empty()) return;
     Request* const request = of.request;
-    divided_.remove_if([&](const Divided& one) { return &one == &of; });
+    divided_.erase(of.place);
     if (request == nullptr) return;
     request->link = nullptr;
+    request->divided = nullptr;
     request->mailbox.finish(*request, {}, request->bytes);
 }
 
 bool Link::keep_data_of(Divided& of) noexcept {
     Request& request = *std::exchange(of.request, nullptr);
+    request.divided = nullptr;
     of.copy.reset(new (std::nothrow) std::byte[request.bytes]);
     if (!of.copy) return false;
     std::copy_n(request.data, request.bytes, of.copy.get());
@@ -87,9 +91,10 @@ bool Link::keep_data_of(Divided& of) noexcept {
                                           data.size());
     };
     of.rest = moved(of.rest);
-    for (Outgoing& frame : out_) {
+    out_.each([&](Frame& frame) {
         if (frame.part_of == &of) frame.data = moved(frame.data);
-    }
+        return true;
+    });
     for (const auto& stripe : stripes_) stripe->move_data(of, request.data, of.copy.get());
     return true;
 }
@@ -98,13 +103,13 @@ bool Link::keep_data_of(Divided& of) noexcept {
 
 std::optional<Arriving> Link::begin_part(const Head& head) {
     if (head.kind != Kind::Part || head.length == 0) return std::nullopt;
-    const auto of = std::ranges::find(accepted_, head.id, &Accepted::id);
-    if (of == accepted_.end()) return std::nullopt;
+    Accepted* const of = accepted_by_id_.first({head.id});
+    if (of == nullptr) return std::nullopt;
     const bool fits = head.slot <= of->length && head.length <= of->length - head.slot &&
                       head.length <= of->length - of->awaited;
     if (!fits) return std::nullopt;
     of->awaited += head.length;
-    return Arriving{&*of, head.slot, head.length};
+    return Arriving{of, head.slot, head.length};
 }
 
 void Link::end_part(Accepted& of, size_t bytes) {
@@ -112,7 +117,7 @@ void Link::end_part(Accepted& of, size_t bytes) {
     if (of.arrived < of.length) return;
     Request* const request = of.request;
     const size_t length = of.length;
-    accepted_.remove_if([&](const Accepted& one) { return &one == &of; });
+    remove(of);
     if (request == nullptr) return;
     request->link = nullptr;
     request->mailbox.finish_receive(*request, length);
@@ -161,8 +166,7 @@ void Link::wake_for_goodbyes() noexcept {
 }
 
 bool Link::awaits_parts() const {
-    return std::ranges::any_of(accepted_,
-                               [](const Accepted& one) { return one.length >= divided_bytes; });
+    return long_accepted_ > 0;
 }
 
 // Looking costs as much as at another connection, and is of use only where parts may come; but one

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
@@ -175,13 +176,6 @@ bool Link::empty_arrivals() {
     return true;
 }
 
-// What of it still waits here to be sent; null: nothing.
-Link::Outgoing* Link::waiting_frame(const Untaken& message) {
-    if (message.request == nullptr) return nullptr;
-    const auto frame = std::ranges::find(out_, message.request, &Outgoing::request);
-    return frame == out_.end() ? nullptr : &*frame;
-}
-
 // The other side decided about it: the request, if its owner has not let go of it.
 Request* Link::extract(Untakens::iterator message) {
     Request* const request = message->second.request;
@@ -190,14 +184,16 @@ Request* Link::extract(Untakens::iterator message) {
         offers_.erase(stream);
     }
     untaken_.erase(message);
-    if (request != nullptr) request->link = nullptr;
+    if (request == nullptr) return nullptr;
+    request->link = nullptr;
+    request->untaken = 0;
     return request;
 }
 
 // An offer or a Message, none of which waits here.
 Request* Link::extract_untaken(bool& is_known) {
     const auto found = untaken_.find(head_.id);
-    is_known = found != untaken_.end() && waiting_frame(found->second) == nullptr;
+    is_known = found != untaken_.end() && found->second.waiting_frame() == nullptr;
     return is_known ? extract(found) : nullptr;
 }
 
@@ -205,9 +201,10 @@ Request* Link::extract_untaken(bool& is_known) {
 bool Link::taken() {
     const auto found = untaken_.find(head_.id);
     if (found == untaken_.end()) return false;
-    if (Outgoing* const frame = waiting_frame(found->second)) {
+    if (Frame* const frame = found->second.waiting_frame()) {
         if (frame->head.kind != Kind::Message || !frame->head_has_gone()) return false;
         frame->is_taken = true;
+        frame->request->untaken = 0;
         untaken_.erase(found);
     } else if (Request* const request = extract(found)) {
         request->mailbox.finish(*request, {}, request->bytes);
@@ -220,17 +217,11 @@ bool Link::return_arrival() {
     if (head_.id == 0) return false;
     Mailbox* const mailbox = owner_.mailbox(head_.group);
     if (mailbox == nullptr) return true;
-    auto& all = mailbox->arrivals();
-    const auto found = std::ranges::find_if(all, [&](const Arrival& one) {
-        return one.link == this && one.id == head_.id && !one.is_offer;
-    });
-    if (found == all.end() || found->receiver != nullptr) return true;
+    Arrival* const found = mailbox->find_to_return(peer_, head_.id);
+    if (found == nullptr) return true;
     owe(found->length);
-    found->is_returned = true;
-    found->length = 0;
-    found->data.reset();
-    say(Kind::Returned, found->id);
-    found->id = 0;
+    mailbox->give_back(*found);
+    say(Kind::Returned, head_.id);
     return true;
 }
 
@@ -251,9 +242,12 @@ bool Link::accepted() {
     // Parts of earlier data have their turn before these, or they would wait as long as more come.
     if (!has_stripes()) push_part();
     if (request != nullptr && may_be_divided(*request)) {
-        divided_.push_back({head_.id, {request->data, request->bytes}, request});
+        Divided& divided =
+            divided_.emplace_back(Divided{head_.id, {request->data, request->bytes}, request});
+        divided.place = std::prev(divided_.end());
         request->link = this;
-        push_part(divided_.back());  // on this connection, so that a goodbye comes later
+        request->divided = &divided;
+        push_part(divided);  // on this connection, so that a goodbye comes later
         return true;
     }
     Head head{};
@@ -266,13 +260,13 @@ bool Link::accepted() {
 }
 
 bool Link::begin_data() {
-    const auto awaited = std::ranges::find(accepted_, head_.id, &Accepted::id);
-    if (awaited == accepted_.end() || awaited->awaited > 0) return false;
+    Accepted* const awaited = accepted_by_id_.first({head_.id});
+    if (awaited == nullptr || awaited->awaited > 0) return false;
     if (head_.length != 0 && head_.length != awaited->length) return false;
     is_inside_ = true;
     left_ = head_.length;
     receiver_ = awaited->request;
-    accepted_.erase(awaited);
+    remove(*awaited);
     if (receiver_ != nullptr) into_ = receiver_->data;
     return true;
 }
@@ -300,7 +294,7 @@ void Link::take(Arrival& arrival, Request& request) {
     request.peer = peer_;
     if (!arrival.is_offer) say_taken(arrival.id);
     if (!arrival.is_whole) {
-        arrival.receiver = &request;
+        mailbox.reserve(arrival, request);
         request.link = this;
         return;
     }
@@ -313,7 +307,7 @@ void Link::take(Arrival& arrival, Request& request) {
     flush();
 }
 
-void Link::deliver(const Arrival& arrival, Request& request) {
+void Link::deliver(Arrival& arrival, Request& request) {
     const size_t length = arrival.is_taken_back ? 0 : arrival.length;
     if (length > 0 && length <= request.bytes) {
         std::memcpy(request.data, arrival.data.get(), length);

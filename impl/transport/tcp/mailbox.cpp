@@ -18,32 +18,67 @@ void Mailbox::enter(Request& request) {
     ++requests;
 }
 
+void Mailbox::await(Request& request) {
+    request.turn = ++turns_;
+    matching_.add(request, request.slot.value(), request.peer);
+}
+
 Request* Mailbox::match(int peer, uint64_t slot) {
-    const auto found = std::ranges::find_if(posted_, [&](const Request* one) {
-        return one->slot.value() == slot && (one->peer == peer || one->peer < 0);
-    });
-    if (found == posted_.end()) return nullptr;
-    Request* const request = *found;
-    posted_.erase(found);
+    Request* const request = matching_.receive_for(slot, peer);
+    if (request == nullptr) return nullptr;
+    matching_.remove(*request);
     request->peer = peer;
     return request;
 }
 
-Arrival* Mailbox::find(const Request& request) {
-    const auto found = std::ranges::find_if(arrivals_, [&](const Arrival& one) {
-        return one.slot == request.slot.value() && one.receiver == nullptr &&
-               (one.peer == request.peer || request.peer < 0);
-    });
-    return found == arrivals_.end() ? nullptr : &*found;
+Arrival* Mailbox::find(const Request& request) const {
+    return matching_.message_for(request.slot.value(), request.peer);
 }
 
-void Mailbox::remove(const Arrival& arrival) {
-    arrivals_.remove_if([&](const Arrival& one) { return &one == &arrival; });
+Arrival& Mailbox::add(Arrival arrival) {
+    Arrival& added = arrivals_.emplace_back(std::move(arrival));
+    added.place = std::prev(arrivals_.end());
+    matching_.add(added, added.slot, added.peer);
+    if (added.id != 0 && !added.is_offer) by_id_.push_back(added, {added.id, added.peer});
+    return added;
+}
+
+void Mailbox::reserve(Arrival& arrival, Request& receiver) {
+    matching_.remove(arrival);
+    by_id_.remove(arrival);
+    arrival.receiver = &receiver;
+}
+
+void Mailbox::remove(Arrival& arrival) {
+    matching_.remove(arrival);
+    by_id_.remove(arrival);
+    arrivals_.erase(arrival.place);
+}
+
+template <typename Chosen>
+void Mailbox::remove_if(Chosen&& chosen) {
+    for (auto next = arrivals_.begin(); next != arrivals_.end();) {
+        Arrival& one = *next++;
+        if (chosen(one)) remove(one);
+    }
+}
+
+Arrival* Mailbox::find_to_return(int peer, uint32_t id) const {
+    return by_id_.first({id, peer});
+}
+
+void Mailbox::give_back(Arrival& arrival) {
+    by_id_.remove(arrival);
+    arrival.is_returned = true;
+    arrival.length = 0;
+    arrival.data.reset();
+    arrival.id = 0;
 }
 
 void Mailbox::empty(int peer, uint64_t slot) {
-    for (Arrival& one : arrivals_) {
-        if (one.peer == peer && one.slot == slot && !one.is_offer) one.is_taken_back = true;
+    for (Arrival* one = matching_.message_for(slot, peer); one != nullptr;
+         one = Matching::after(*one)) {
+        if (!one->is_offer) one->is_taken_back = true;
     }
 }
 
@@ -56,7 +91,7 @@ void Mailbox::drop(Request& request) noexcept {
     if (Link* const link = std::exchange(request.link, nullptr)) {
         link->release(request);
     } else {
-        std::erase(posted_, &request);
+        matching_.remove(request);
     }
 }
 
@@ -90,7 +125,7 @@ void Mailbox::finish_all(const Status& status) noexcept {
 
 void Mailbox::lose(int peer) noexcept {
     gone_.insert(peer);
-    arrivals_.remove_if([&](const Arrival& one) { return one.peer == peer && one.is_offer; });
+    remove_if([&](const Arrival& one) { return one.peer == peer && one.is_offer; });
     const auto fail_those_of = [&](int one) {
         std::vector<Request*> theirs;
         std::ranges::copy_if(pending_, std::back_inserter(theirs),
@@ -111,7 +146,7 @@ Status Mailbox::why_gone(int peer) const {
 }
 
 void Mailbox::forget(const Link& link) noexcept {
-    arrivals_.remove_if(
+    remove_if(
         [&](const Arrival& one) { return one.link == &link && (one.is_offer || !one.is_whole); });
 }
 

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/keyed_queues.hpp"
+#include "base/match_table.hpp"
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "completions.hpp"
@@ -33,6 +35,11 @@ struct Arrival {
     Request* receiver = nullptr;        // for that one, if any
     bool is_taken_back = false;
     bool is_returned = false;  // its window, too
+    // Among those that no receive has taken, and, if it has an id, among those of its peer.
+    QueuePlace<Arrival> in_stream{};
+    QueuePlace<Arrival> in_slot{};
+    QueuePlace<Arrival> by_id{};
+    std::list<Arrival>::iterator place{};  // among all
 };
 
 class Mailbox {
@@ -48,16 +55,22 @@ public:
 
     // Adds a post. It is pending until finish().
     void enter(Request& request);
-    void await(Request& request) { posted_.push_back(&request); }
+    void await(Request& request);
     // Takes the first receive for such a message; null: there is none.
     Request* match(int peer, uint64_t slot);
     // The first message for a receive that is not under way to another one.
-    Arrival* find(const Request& request);
-    Arrival& add(Arrival arrival) { return arrivals_.emplace_back(std::move(arrival)); }
-    void remove(const Arrival& arrival);
+    [[nodiscard]] Arrival* find(const Request& request) const;
+    Arrival& add(Arrival arrival);
+    // Its data are coming, and are for that receive.
+    void reserve(Arrival& arrival, Request& receiver);
+    void remove(Arrival& arrival);
+    // The message of that rank with that id, if no receive has taken it; null: there is none.
+    [[nodiscard]] Arrival* find_to_return(int peer, uint32_t id) const;
+    // Only an empty one stays in its place.
+    void give_back(Arrival& arrival);
     // Messages of that rank in that slot are taken back.
     void empty(int peer, uint64_t slot);
-    std::list<Arrival>& arrivals() { return arrivals_; }
+    [[nodiscard]] const std::list<Arrival>& arrivals() const { return arrivals_; }
 
     // Its transfer is done. Only the first end counts.
     void finish(Request& request, Status status, size_t bytes) noexcept;
@@ -80,14 +93,20 @@ public:
     Condition emptied;
 
 private:
+    using Matching = MatchTable<Request, Arrival>;
+
     [[nodiscard]] int rank_of(int peer) const { return peer < 0 ? peer : members_->rank_of(peer); }
+    template <typename Chosen>
+    void remove_if(Chosen&& chosen);
 
     const uint32_t group_;
     Completions& completions_;
     std::atomic<size_t>& unattended_;
     Membership* members_ = nullptr;
-    std::vector<Request*> posted_;   // in their order
-    std::list<Arrival> arrivals_;    // as well
+    uint64_t turns_ = 0;
+    Matching matching_;
+    std::list<Arrival> arrivals_;
+    KeyedQueues<Arrival, &Arrival::by_id> by_id_;
     std::vector<Request*> pending_;  // all, in no order
     std::set<int> gone_;
 };

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/keyed_queues.hpp"
 #include "transport/channel.hpp"
 
 namespace tutti::tcp {
 
 class Link;
 class Mailbox;
+struct Accepted;
+struct Divided;
+struct Frame;
 struct Request;
 
 // Has the lock, and acts on the requests of a transfer's owner.
@@ -37,8 +41,16 @@ struct Request final : TransferHold {
     const size_t bytes;
     bool has_entered = false;  // the mailbox
     bool is_pending = false;
-    size_t place = 0;      // among the pending ones
-    Link* link = nullptr;  // that has it
+    size_t place = 0;  // among the pending ones
+    uint64_t turn = 0;
+    QueuePlace<Request> waiting;  // of a receive that no message has come for
+
+    // The link that has it, and where; null: nowhere.
+    Link* link = nullptr;
+    Frame* frame = nullptr;  // that is still to be sent
+    uint32_t untaken = 0;    // the id by which the other side answers; 0: it does not
+    Accepted* accepted = nullptr;
+    Divided* divided = nullptr;
 };
 
 }  // namespace tutti::tcp

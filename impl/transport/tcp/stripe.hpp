@@ -5,10 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "base/keyed_queues.hpp"
 #include "frame.hpp"
 #include "membership/protocol.hpp"
 #include "net/socket.hpp"
@@ -23,6 +26,7 @@ struct Divided {
     Request* request;                 // null: its owner let go of it; the data are in the copy
     size_t parts_under_way = 0;
     std::unique_ptr<std::byte[]> copy{};
+    std::list<Divided>::iterator place{};
 
     [[nodiscard]] bool has_rest() const { return !rest.empty(); }
 };
@@ -42,6 +46,10 @@ struct Accepted {
     Request* request;    // null: it was withdrawn
     size_t awaited = 0;  // bytes of parts that have begun
     size_t arrived = 0;  // and ended
+    QueuePlace<Accepted> by_id{};
+    std::list<Accepted>::iterator place{};
+
+    [[nodiscard]] bool may_come_in_parts() const { return length >= divided_bytes; }
 };
 
 // Where a part that comes in belongs.
