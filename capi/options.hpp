@@ -1,5 +1,6 @@
 // Reading option structs whose size tells their age: a shorter one than ours is an older caller's,
-// a longer one a newer caller's, which must not ask for what is not known here. Any thread.
+// of a size that an older version had; a longer one is a newer caller's, which must not ask for
+// what is not known here. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include "refusal.hpp"
+#include "struct_sizes.hpp"
 
 namespace tutti::capi {
 
@@ -23,6 +25,15 @@ inline void check_timeout(int64_t timeout_ms, const char* argument) {
     }
 }
 
+// Throws unless a version of tutti has, or may have, a struct of this size.
+template <typename Struct>
+void check_struct_size(uint32_t size, const char* argument, const char* advice) {
+    if (is_known_size<Struct>(size)) return;
+    if (size > sizeof(Struct) && size <= max_options) return;
+    refuse(argument, ".struct_size is ", size, "; ", advice, " (", known_sizes_in_words<Struct>(),
+           ")");
+}
+
 // The caller's options with defaults for all it does not have; NULL is all defaults.
 template <typename Options>
 Options read_options(const Options* given) {
@@ -30,11 +41,8 @@ Options read_options(const Options* given) {
     if (given == nullptr) return options;
     uint32_t size = 0;
     std::memcpy(&size, given, sizeof size);
-    if (size < min_options || size > max_options) {
-        refuse("options.struct_size is ", size,
-               "; initialise the options with their INIT macro or "
-               "function");
-    }
+    check_struct_size<Options>(size, "options",
+                               "initialise the options with their INIT macro or function");
     std::memcpy(&options, given, std::min<size_t>(size, sizeof options));
     const auto* bytes = reinterpret_cast<const unsigned char*>(given);
     if (size > sizeof options &&

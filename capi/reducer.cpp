@@ -152,9 +152,9 @@ void write_bucket(const std::optional<tutti::GradientBucket>& from, tutti_bucket
 
 void need_bucket(const tutti_bucket* out) {
     capi::need_output(out, "out_bucket");
-    if (out->struct_size >= capi::min_options && out->struct_size <= capi::max_options) return;
-    capi::refuse("out_bucket.struct_size is ", out->struct_size,
-                 "; initialise the bucket with TUTTI_BUCKET_INIT or tutti_bucket_init");
+    capi::check_struct_size<tutti_bucket>(
+        out->struct_size, "out_bucket",
+        "initialise the bucket with TUTTI_BUCKET_INIT or tutti_bucket_init");
 }
 
 // Calls the program's hook, which has the reducer's group as its own.

@@ -133,7 +133,8 @@ static void options_of_an_older_caller_are_taken(void** state) {
     (void)state;
     struct {
         uint32_t struct_size, no_wait_for_workers;
-    } older = {sizeof older, 1};
+        int64_t timeout_ms;
+    } older = {sizeof older, 1, 0};
     tutti_store* store = NULL;
     EXPECT_OK(tutti_tcp_store_create(
         "localhost", 0, 2, 1, (const tutti_tcp_store_options*)(void*)&older, &store, &error));

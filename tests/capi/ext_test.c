@@ -27,7 +27,11 @@ static void a_library_with_a_fault_says_which(void** state) {
          "libtutti-bad_version.so: the module belongs to another version of tutti: its interface "
          "is 7, this library's is 1"},
         {"bad_size", TUTTI_ERR_UNSUPPORTED,
-         "libtutti-bad_size.so: the backend table has a struct_size of 20, and version 1 has "},
+         "libtutti-bad_size.so: the backend table has a struct_size of 20, which no version has: a "
+         "tutti_backend_table has 96, 104, "},
+        {"bad_module_size", TUTTI_ERR_UNSUPPORTED,
+         "libtutti-bad_module_size.so: the module has a struct_size of 28, which no version has: "
+         "a tutti_module has 24 or 32 bytes, or more in a newer version"},
         {"bad_symbol", TUTTI_ERR_UNSUPPORTED,
          "libtutti-bad_symbol.so is no module of tutti's: it has no tutti_module_get"},
         {"bad_nameless", TUTTI_ERR_INVALID_ARGUMENT, "libtutti-bad_nameless.so: name is NULL"},

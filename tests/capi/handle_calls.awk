@@ -1,6 +1,8 @@
 # Reads the public headers and writes, for each handle parameter of each function, a C function that
-# puts its argument there and says whether it was refused. Whatever it does not understand ends it
-# with an error, and so the build: no function is forgotten.
+# puts its argument there and says whether it was refused. With `-v table=structs` the same for each
+# parameter that is a struct with a struct_size, and the sizes that each such struct had, from the
+# lines of sizes_of in the library. Whatever it does not understand ends it with an error, and so the
+# build: no function and no struct is forgotten.
 
 function fail(what) {
     print "handle_calls.awk: " what > "/dev/stderr"
@@ -15,12 +17,22 @@ function trim(text) {
 
 # A value for a parameter that is not the one under test; every pointer leads to real memory.
 function value_of(type, name) {
+    if (table == "structs") {
+        if (name in named) return named[name]
+        if (has_work && name ~ /^out_(object|bytes|group_src)/) return "NULL"
+    }
     if (name == "ndim") return "1"
     if (type in sample) return sample[type]
     fail("no value is known for \"" type " " name "\" of " current)
 }
 
-# One call for each handle parameter; a parameter that is an array of handles gets one of them.
+# Whether the table is of parameters of this type.
+function is_under_test(noun, type) {
+    if (table == "structs") return (noun in first_field) && !(noun in not_read)
+    return (noun in handle) && type !~ /\*\*$/
+}
+
+# One call for each parameter under test; a parameter that is an array of handles gets one of them.
 function one_function(result, name, parameters,   count, part, types, names, nouns, i, j, list) {
     current = name
     count = parameters == "void" ? 0 : split(parameters, part, ",")
@@ -32,12 +44,15 @@ function one_function(result, name, parameters,   count, part, types, names, nou
         nouns[i] = types[i]
         sub(/^const /, "", nouns[i])
         sub(/\*( const\*)?$/, "", nouns[i])
-        if (!(nouns[i] in handle) || types[i] ~ /\*\*$/) {
+        if (!is_under_test(nouns[i], types[i])) {
             nouns[i] = ""
-            value_of(types[i], names[i])
+            if (table != "structs") value_of(types[i], names[i])
         }
     }
     functions++
+    has_work = parameters ~ /tutti_work\*\* work/
+    # It writes the size, and cannot fail.
+    if (table == "structs" && name ~ /_init$/ && result == "void") return
     for (i = 1; i <= count; i++) {
         if (nouns[i] == "") continue
         list = ""
@@ -47,7 +62,43 @@ function one_function(result, name, parameters,   count, part, types, names, nou
             else if (types[j] ~ /const\*$/) list = list "(" nouns[j] "* const*)&bad"
             else list = list "(" nouns[j] "*)bad"
         }
-        write_call(result, name, names[i], nouns[i], list, i)
+        if (table == "structs") write_sized_call(result, name, names[i], nouns[i], list, i)
+        else write_call(result, name, names[i], nouns[i], list, i)
+    }
+}
+
+function write_sized_call(result, name, argument, noun, list, i) {
+    if (result != "tutti_status") fail(name " has a struct with a size and cannot refuse it")
+    used[noun]
+    printf "static tutti_status %s_%d(void* bad) {\n    prepare();\n    return %s(%s);\n}\n\n", name, i, name, list
+    rows = rows sprintf("    {\"%s\", \"%s\", &of_%s, %s_%d},\n", name, argument, noun, name, i)
+}
+
+# A field, with its semicolon, of the struct that is being read: its name, without type and extents.
+function one_field(text) {
+    if (match(text, /\(\*[a-z_0-9]+\)/)) text = substr(text, RSTART + 2, RLENGTH - 3)
+    else sub(/ *(\[[0-9]+\])? *;.*/, "", text)
+    if (!match(text, /[a-z_0-9]+$/)) fail("cannot read the field \"" text "\" of " struct)
+    text = substr(text, RSTART)
+    if (fields[struct] == "") {
+        if (text != "struct_size") return 0
+        first_field[struct]
+        structs[++struct_count] = struct
+    }
+    fields[struct] = fields[struct] sprintf("    END_OF(%s, %s),\n", struct, text)
+    return 1
+}
+
+# The sizes that each struct had, and where its fields end.
+function write_structs(   i, name) {
+    for (i = 1; i <= struct_count; i++) {
+        name = structs[i]
+        if (name in not_read) continue
+        if (!(name in had)) fail("sizes_of has no line for " name)
+        printf "static const size_t sizes_%s[] = {%s};\n", name, had[name]
+        printf "static const size_t ends_%s[] = {\n%s};\n", name, fields[name]
+        printf "static const sized_struct of_%s = {\"%s\", sizeof(%s), sizes_%s, COUNT(sizes_%s), ends_%s, COUNT(ends_%s)};\n\n",
+               name, name, name, name, name, name, name
     }
 }
 
@@ -127,6 +178,31 @@ BEGIN {
     sample["tutti_object* const*"] = "(tutti_object* const*)&living.object"
     sample["const int32_t*"] = "&number"
 
+    # Arguments that are read before a struct must be right where the struct is to be refused.
+    if (table == "structs") {
+        split("group work bytes mesh reducer", nouns)
+        for (i in nouns) {
+            type = "tutti_" nouns[i] "*"
+            sample[type] = sample["const " type] = "(" type ")living." nouns[i]
+        }
+        sample["tutti_group* const*"] = "(tutti_group* const*)&living.group"
+        sample["tutti_mesh* const*"] = "(tutti_mesh* const*)&living.mesh"
+        sample["tutti_work* const*"] = "(tutti_work* const*)&living.work"
+        sample["tutti_allgather_callback"] = "gather"
+        sample["tutti_reduce_function"] = "reduce"
+        named["world_size"] = "1"
+        named["coalescing"] = "collecting"
+    }
+
+    # Structs with a size that no function reads from a program.
+    not_read["tutti_error"]                 # it is written as far as it goes: error_test
+    not_read["tutti_backend_capabilities"]  # these are the library's own, which a backend gets
+    not_read["tutti_backend_call"]
+    not_read["tutti_backend_host"]
+    not_read["tutti_backend_place"]
+    not_read["tutti_rendezvous"]
+    not_read["tutti_module"]                # it comes in a library: ext_test
+
     sample["const tutti_backend_table*"] = sample["const tutti_store_table*"] = "NULL"
     sample["const tutti_rendezvous_table*"] = "NULL"
 
@@ -149,6 +225,23 @@ BEGIN {
         in_comment = 1
     }
     if (line ~ /^ *#/) next
+    if (FILENAME !~ /\.h$/) {  # the library's lines of sizes_of
+        sizes = sizes " " line
+        next
+    }
+    if (match(line, /^(typedef )?struct tutti_[a-z_0-9]+ \{/)) {
+        struct = substr(line, RSTART, RLENGTH - 2)
+        sub(/.*struct /, "", struct)
+        field = ""
+        next
+    }
+    if (struct != "" && line ~ /^\}/) struct = ""
+    if (struct != "") {
+        field = field " " line
+        if (field ~ /;/ && !one_field(field)) struct = ""
+        if (field ~ /;/) field = ""
+        next
+    }
     if (line ~ /TUTTI_API/) {
         if (text != "") fail("unfinished declaration: " text)
         declarations++
@@ -166,11 +259,31 @@ BEGIN {
     parameters = substr(text, RSTART + RLENGTH)
     sub(/\) *;.*/, "", parameters)
     text = ""
-    one_function(result, trim(name), trim(parameters))
+    results[declarations] = result
+    all_names[declarations] = trim(name)
+    all_parameters[declarations] = trim(parameters)
 }
 
 END {
     if (failed) exit 1
+    while (match(sizes, /sizes_of<tutti_[a-z_]+>\{ *"tutti_[a-z_]+", *\{[0-9, ]+\}/)) {
+        one = substr(sizes, RSTART, RLENGTH - 1)
+        sizes = substr(sizes, RSTART + RLENGTH)
+        match(one, /"[a-z_]+"/)
+        name = substr(one, RSTART + 1, RLENGTH - 2)
+        if (index(one, "<" name ">") == 0) fail("sizes_of has another name for " name)
+        sub(/.*\{/, "", one)
+        had[name] = one
+    }
+    if (table == "structs") write_structs()
+    for (i = 1; i <= declarations; i++) one_function(results[i], all_names[i], all_parameters[i])
     if (functions == 0 || functions != declarations) fail("saw " declarations ", read " functions)
-    print "static const handle_call handle_calls[] = {\n" rows "};"
+    if (table == "structs") {
+        for (i = 1; i <= struct_count; i++) {
+            if (!(structs[i] in used) && !(structs[i] in not_read)) fail("no function reads " structs[i])
+        }
+        print "static const sized_call sized_calls[] = {\n" rows "};"
+    } else {
+        print "static const handle_call handle_calls[] = {\n" rows "};"
+    }
 }

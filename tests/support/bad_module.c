@@ -78,13 +78,18 @@ static const tutti_backend_table table = {
     NULL,
     NULL};
 
-static const tutti_module module = {sizeof(tutti_module),
-#ifdef BAD_VERSION
-                                    7,
+static const tutti_module module = {
+#ifdef BAD_MODULE_SIZE
+    28,
 #else
-                                    TUTTI_EXT_VERSION,
+    sizeof(tutti_module),
 #endif
-                                    &table, NULL, NULL};
+#ifdef BAD_VERSION
+    7,
+#else
+    TUTTI_EXT_VERSION,
+#endif
+    &table, NULL, NULL};
 
 #ifdef BAD_SYMBOL
 #define tutti_module_get tutti_module_got
