@@ -2,6 +2,7 @@
 #include "call/alloc.hpp"
 
 #include "algorithm.hpp"
+#include "base/plain.hpp"
 
 namespace tutti::algorithm {
 
@@ -11,7 +12,7 @@ void alloc(Exchange& exchange, const Alloc& call) {
     const uint32_t own = call.outcome->memory ? 1 : 0;
     std::vector<Bytes> parts;
     for (uint32_t& one : has) parts.push_back(std::as_writable_bytes(std::span(&one, 1)));
-    all_gather(exchange, std::as_bytes(std::span(&own, 1)), parts);
+    all_gather(exchange, wire_bytes(own), parts);
     const auto without = std::ranges::find(has, 0U);
     if (without != has.end()) call.outcome->without = static_cast<int>(without - has.begin());
 }

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdio>
 #include <optional>
-#include <type_traits>
 
 #include "base/device.hpp"
+#include "base/plain.hpp"
 #include "base/text.hpp"
 #include "call.hpp"
 #include "reduce/reduce.hpp"
@@ -142,8 +142,8 @@ Fingerprint fingerprint(const Coalesced& call) {
 }
 
 std::string to_bytes(const Fingerprint& fingerprint) {
-    static_assert(std::has_unique_object_representations_v<Fingerprint>);
-    return {reinterpret_cast<const char*>(&fingerprint), sizeof fingerprint};
+    const ConstBytes bytes = wire_bytes(fingerprint);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::string describe(const Fingerprint& fingerprint, uint64_t sequence) {

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/plain.hpp"
 #include "membership/address.hpp"
 #include "membership/protocol.hpp"
 #include "net/interfaces.hpp"
@@ -33,7 +34,7 @@ struct RankBlock {
     char text[440];  // addresses with commas between; or what the status is about
     uint64_t end;    // magic again: the block is whole
 };
-static_assert(sizeof(RankBlock) == 512);
+static_assert(sizeof(RankBlock) == 512 && Plain<RankBlock>);
 
 template <size_t room>
 void write_text(char (&to)[room], const std::string& text) {

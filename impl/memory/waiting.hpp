@@ -25,6 +25,7 @@ struct alignas(cache_line) Doorbell {
 struct Processors {
     cpu_set_t allowed{};
     uint32_t at_a_time = 0;
+    uint32_t reserved = 0;  // in the place of padding: it is sent
 };
 Processors processors_of_this_process();
 

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
+#include "base/plain.hpp"
 #include "base/resource_limits.hpp"
 #include "base/thread.hpp"
 #include "membership/invitation.hpp"
@@ -497,7 +498,7 @@ void Connector::shake_hands(int peer, const Endpoint& endpoint, const Attempt& a
     if (!advance(peer, State::Connecting, State::ShakingHands)) return;
     const Handshake handshake{magic, version, static_cast<uint32_t>(world_.rank()), 0,
                               endpoint.secret};
-    connection.send_all(std::as_bytes(std::span(&handshake, 1)), deadline, cancel_.get());
+    connection.send_all(wire_bytes(handshake), deadline, cancel_.get());
     // A rank that is stopped is noticed elsewhere; at the last address there is time.
     const Deadline until = is_last ? Deadline::never() : Deadline::after_ms(attempt_ms);
     then.strangers = attempt.strangers;
@@ -563,7 +564,7 @@ void Connector::call_further(const FurtherCall& call) noexcept {
             const Lock lock(mutex_);
             handshake.secret = peers_[static_cast<size_t>(call.peer)].endpoint.secret;
         }
-        connection.send_all(std::as_bytes(std::span(&handshake, 1)), deadline, cancel_.get());
+        connection.send_all(wire_bytes(handshake), deadline, cancel_.get());
         events_.joined(call.peer, std::move(connection), own_.secret);
     } catch (...) {
         log(LogLevel::Debug, "transport: ", current_status().message);

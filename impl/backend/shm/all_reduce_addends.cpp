@@ -2,6 +2,7 @@
 // itself.
 #include <numeric>
 
+#include "base/plain.hpp"
 #include "call/all_reduce_addends.hpp"
 #include "collectives.hpp"
 #include "memory/table.hpp"
@@ -15,7 +16,7 @@ namespace {
 std::vector<size_t> exchange_counts(Team& team, size_t own) {
     const auto mine = static_cast<uint64_t>(own);
     const uint64_t step = team.take(1);
-    show(team, step, std::as_bytes(std::span(&mine, 1)));
+    show(team, step, wire_bytes(mine));
     std::vector<size_t> counts;
     for (int rank = 0; rank < team.size(); ++rank) {
         uint64_t count = 0;

@@ -10,6 +10,7 @@
 #include "base/control_group.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/plain.hpp"
 #include "call/alloc.hpp"
 #include "collectives.hpp"
 
@@ -24,10 +25,10 @@ struct Block {
 static_assert(sizeof(Block) <= Line::most);
 
 // The values of all ranks, by rank.
-template <typename Value>
+template <Plain Value>
 std::vector<Value> exchange(Team& team, const Value& mine) {
     const uint64_t step = team.take(1);
-    std::memcpy(team.stage(step, sizeof mine).data(), &mine, sizeof mine);
+    copy(team.stage(step, sizeof mine), wire_bytes(mine));
     team.post(step);
     std::vector<Value> values(static_cast<size_t>(team.size()));
     for (int rank = 0; rank < team.size(); ++rank) {

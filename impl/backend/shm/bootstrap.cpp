@@ -9,15 +9,15 @@
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
+#include "base/plain.hpp"
 #include "message/rings/ring.hpp"
 
 namespace tutti::shm {
 
 namespace {
 
-// The values of all ranks, by rank; all have the same build of the library, so values travel as
-// they are.
-template <typename Value>
+// The values of all ranks, by rank.
+template <Plain Value>
 std::vector<Value> all_gather_values(Membership& membership, const char* key, const Value& mine,
                                      const Deadline& deadline) {
     const std::string bytes(reinterpret_cast<const char*>(&mine), sizeof mine);
@@ -42,6 +42,7 @@ struct Endpoint {
     uint64_t place = 0;
     Processors processors;
     Algorithms algorithms;
+    std::array<uint8_t, 7> reserved{};  // in the place of padding
 
     // Only ranks of one neighbourhood may see each other's memory.
     [[nodiscard]] bool is_near(const Endpoint& other) const {
@@ -55,7 +56,7 @@ struct Answer {
     int32_t direct = 1;                           // it may read all other memory of those it sees
     int32_t unseen = -1;                          // the first rank that is not
     int32_t is_exhausted = 0;  // because this rank has no memory or descriptor for it
-    std::array<char, 184> why{};
+    std::array<char, 188> why{};
 
     void see(size_t place) { seen[place / 64] |= uint64_t{1} << place % 64; }
     [[nodiscard]] bool sees(size_t place) const {
@@ -216,8 +217,10 @@ BootstrapResult bootstrap(Membership& membership, const Deadline& deadline) {
         answer.miss(membership.rank(), error.status());
     }
     const Endpoint endpoint{segments[own] ? segments[own]->address() : Address{},
-                            place_of(membership.rank()), processors_of_this_process(),
-                            algorithms_from_environment()};
+                            place_of(membership.rank()),
+                            processors_of_this_process(),
+                            algorithms_from_environment(),
+                            {}};
     const auto endpoints = all_gather_values(membership, "shm/endpoints", endpoint, deadline);
     const auto positions = positions_of(endpoints);
     for (size_t peer = 0; peer < positions.size(); ++peer) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/plain.hpp"
 #include "call/byte_strings.hpp"
 #include "collectives.hpp"
 
@@ -24,7 +25,7 @@ static_assert(sizeof(Head) == Line::most);
 void post_head(Team& team, uint64_t step, ConstBytes byte_string) {
     Head head{byte_string.size(), {}};
     if (head.has_all()) std::ranges::copy(byte_string, head.beginning.begin());
-    std::memcpy(team.stage(step, sizeof head).data(), &head, sizeof head);
+    copy(team.stage(step, sizeof head), wire_bytes(head));
     team.post(step);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/plain.hpp"
 #include "pieces.hpp"
 
 namespace tutti::shm {
@@ -17,7 +18,7 @@ constexpr Place anywhere = UINT64_MAX;
 }  // namespace
 
 void DirectRead::post(const Shown& shown) {
-    std::memcpy(team_.stage(step_, sizeof shown).data(), &shown, sizeof shown);
+    copy(team_.stage(step_, sizeof shown), wire_bytes(shown));
     team_.post(step_);
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/plain.hpp"
+
 namespace tutti::message {
 
 Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64_t sequence)
@@ -13,7 +15,7 @@ Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64
                                       0};
     const size_t announced = sizeof header + eager;
     announcement_ = std::make_unique_for_overwrite<std::byte[]>(announced);
-    std::memcpy(announcement_.get(), &header, sizeof header);
+    copy({announcement_.get(), sizeof header}, wire_bytes(header));
     if (eager > 0) std::memcpy(announcement_.get() + sizeof header, data.data(), eager);
     head_.emplace(*this, lanes, Slot::announcement(call.tag),
                   ConstBytes{announcement_.get(), announced});

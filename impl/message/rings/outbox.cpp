@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/plain.hpp"
 #include "memory/copying.hpp"
 #include "memory/waiting.hpp"
 
@@ -47,7 +48,7 @@ bool Outbox::offer(Sending& message) {
     if (bytes > Descriptor::most) {
         if (bytes <= eager_bytes) std::memcpy(ring.eager[place], data.data, bytes);
         const Location where{reinterpret_cast<uint64_t>(data.data), shared_.place_of(data.bytes())};
-        std::memcpy(descriptor.data, &where, sizeof where);
+        copy(descriptor.data, wire_bytes(where));
     } else if (bytes > 0) {
         std::memcpy(descriptor.data, data.data, bytes);
     }
@@ -149,7 +150,7 @@ bool Outbox::stream() {
         if (!message.has_begun) {
             if (room < stream_step) break;
             const StreamHead head{message.sequence, bytes};
-            std::memcpy(view_.stream + place, &head, sizeof head);
+            copy({view_.stream + place, sizeof head}, wire_bytes(head));
             message.has_begun = true;
             written_ += stream_step;
             continue;  // the first data go with it

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/plain.hpp"
 #include "call/message.hpp"
 #include "memory/waiting.hpp"
 #include "message/operation.hpp"
@@ -37,7 +38,7 @@ struct alignas(cache_line) Descriptor {
     Head head;
     std::byte data[most];  // else data are in `eager` or follow, and here is a Location
 };
-static_assert(sizeof(Descriptor) == cache_line);
+static_assert(sizeof(Descriptor) == cache_line && Plain<Descriptor::Head>);
 
 static_assert(sizeof(Location) <= Descriptor::most);
 

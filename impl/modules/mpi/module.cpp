@@ -10,6 +10,7 @@
 #include <random>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "group.hpp"
@@ -120,6 +121,7 @@ void check(const std::vector<Process>& all, int rank) {
 
 template <typename Value>
 std::vector<Value> all_gather(const tutti_backend_place& place, int ranks, const Value& mine) {
+    static_assert(std::has_unique_object_representations_v<Value>);  // no padding goes with it
     std::vector<Value> all(static_cast<size_t>(ranks));
     tutti_error error = TUTTI_ERROR_INIT;
     const tutti_status status =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "library.hpp"
@@ -21,6 +22,7 @@ inline void all_gather(const tutti_backend_place& place, const void* mine, size_
 // The values of `size` ranks.
 template <typename Value>
 std::vector<Value> all_gather(const tutti_backend_place& place, int size, const Value& mine) {
+    static_assert(std::has_unique_object_representations_v<Value>);  // no padding goes with it
     std::vector<Value> all(static_cast<size_t>(size));
     all_gather(place, &mine, sizeof mine, all.data());
     return all;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/plain.hpp"
+
 namespace tutti::tcp {
 
 enum class Kind : uint32_t {
@@ -29,7 +31,7 @@ struct Head {
     uint32_t credit;  // bytes of Messages that the receiver of this may send more
     Kind kind;
 };
-static_assert(sizeof(Head) == 32);
+static_assert(sizeof(Head) == 32 && Plain<Head>);
 
 // The longest Message, and what a rank may send in Messages before the other one has taken them:
 // that much memory they can take there.

@@ -279,8 +279,8 @@ bool Link::send_frames() {
         };
         out_.each([&](const Frame& frame) {
             if (count + 2 > pieces.size()) return false;
-            add(reinterpret_cast<const std::byte*>(&frame.head) + frame.head_sent,
-                sizeof frame.head - frame.head_sent);
+            const ConstBytes head = wire_bytes(frame.head).subspan(frame.head_sent);
+            add(head.data(), head.size());
             add(frame.data.data(), frame.data.size());
             return true;
         });
