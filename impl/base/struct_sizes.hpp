@@ -21,8 +21,8 @@ struct StructSizes {
     }
 };
 
-// Each struct that has a `struct_size` has a line, beside the code that reads it. When it grows, its
-// new size goes behind the others.
+// Each struct that has a `struct_size` has a line, beside the code that reads it. When it grows,
+// its new size goes behind the others.
 template <typename Struct>
 inline constexpr StructSizes sizes_of{};
 

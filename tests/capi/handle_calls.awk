@@ -1,8 +1,8 @@
 # Reads the public headers and writes, for each handle parameter of each function, a C function that
 # puts its argument there and says whether it was refused. With `-v table=structs` the same for each
 # parameter that is a struct with a struct_size, and the sizes that each such struct had, from the
-# lines of sizes_of in the library. Whatever it does not understand ends it with an error, and so the
-# build: no function and no struct is forgotten.
+# lines of sizes_of in the library. Whatever it does not understand ends it with an error, and so
+# the build: no function and no struct is forgotten.
 
 function fail(what) {
     print "handle_calls.awk: " what > "/dev/stderr"
@@ -70,7 +70,8 @@ function one_function(result, name, parameters,   count, part, types, names, nou
 function write_sized_call(result, name, argument, noun, list, i) {
     if (result != "tutti_status") fail(name " has a struct with a size and cannot refuse it")
     used[noun]
-    printf "static tutti_status %s_%d(void* bad) {\n    prepare();\n    return %s(%s);\n}\n\n", name, i, name, list
+    printf "static tutti_status %s_%d(void* bad) {\n    prepare();\n    return %s(%s);\n}\n\n",
+           name, i, name, list
     rows = rows sprintf("    {\"%s\", \"%s\", &of_%s, %s_%d},\n", name, argument, noun, name, i)
 }
 
@@ -97,8 +98,8 @@ function write_structs(   i, name) {
         if (!(name in had)) fail("sizes_of has no line for " name)
         printf "static const size_t sizes_%s[] = {%s};\n", name, had[name]
         printf "static const size_t ends_%s[] = {\n%s};\n", name, fields[name]
-        printf "static const sized_struct of_%s = {\"%s\", sizeof(%s), sizes_%s, COUNT(sizes_%s), ends_%s, COUNT(ends_%s)};\n\n",
-               name, name, name, name, name, name, name
+        printf "static const sized_struct of_%s = {\n    \"%s\", sizeof(%s), ", name, name, name
+        printf "sizes_%s, COUNT(sizes_%s), ends_%s, COUNT(ends_%s)};\n\n", name, name, name, name
     }
 }
 
@@ -280,7 +281,8 @@ END {
     if (functions == 0 || functions != declarations) fail("saw " declarations ", read " functions)
     if (table == "structs") {
         for (i = 1; i <= struct_count; i++) {
-            if (!(structs[i] in used) && !(structs[i] in not_read)) fail("no function reads " structs[i])
+            name = structs[i]
+            if (!(name in used) && !(name in not_read)) fail("no function reads " name)
         }
         print "static const sized_call sized_calls[] = {\n" rows "};"
     } else {

@@ -46,8 +46,8 @@ static tutti_status reduce(const void* in, void* inout, int64_t count, tutti_dty
 #include "struct_calls.h"
 
 enum {
-    /* A number that no field of an options struct may be, so that a call whose struct is accepted ends
-     * before it does something. */
+    /* A number that no field of an options struct may be, so that a call whose struct is accepted
+     * ends before it does something. */
     NONSENSE = 0xee,
     MOST_OPTIONS = 256
 };
