@@ -22,6 +22,10 @@ constexpr std::chrono::milliseconds drain_time{20};  // of a communicator that i
 constexpr size_t max_devices = 64;
 std::array<std::atomic<const void*>, max_devices> device_owners{};
 
+std::atomic<const void*>& owner_of(int device) {
+    return device_owners[static_cast<size_t>(device) % max_devices];
+}
+
 }  // namespace
 
 tutti_error error_of(const Failure& failure) {
@@ -205,14 +209,14 @@ bool Communicator::is_settled() {
 
 bool Communicator::take_device() {
     const void* nobody = nullptr;
-    auto& owner = device_owners[static_cast<size_t>(device_) % max_devices];
+    auto& owner = owner_of(device_);
     return owner.compare_exchange_strong(nobody, this) || nobody == this;
 }
 
 void Communicator::give_device() {
+    if (device_ == no_device) return;
     const void* mine = this;
-    device_owners[static_cast<size_t>(device_) % max_devices].compare_exchange_strong(mine,
-                                                                                      nullptr);
+    owner_of(device_).compare_exchange_strong(mine, nullptr);
 }
 
 void Communicator::issue(const Batch& batch) {
@@ -416,6 +420,7 @@ void Communicator::close() {
     if (stage_ == Stage::Starting) end({TUTTI_ERR_ABORTED, 0, "this rank has left"}, none);
     ended_.wait_for(lock, close_time, [this] { return enders_ == 0; });
     if (enders_ > 0) return;  // NCCL hangs: what it uses stays
+    if (comm_ == nullptr && last_use_ == nullptr) return release();  // maybe it never had a device
     try {
         const cuda::InContext context(nccl_.driver(), device_);
         if (comm_ != nullptr) nccl_.comm_destroy(comm_);

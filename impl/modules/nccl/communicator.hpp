@@ -133,7 +133,9 @@ private:
     Stage stage_ = Stage::Unused;
     Failure why_{};                // of Ended
     std::optional<Failure> loss_;  // of a rank: nothing begins, and the host asks which it is
-    int device_ = 0;
+    // To be in the context of a device makes it, so none is named before there is a use for it.
+    static constexpr int no_device = -1;
+    int device_ = no_device;
     std::shared_ptr<Start> start_;
     Comm comm_ = nullptr;
     std::deque<Batch> waiting_;

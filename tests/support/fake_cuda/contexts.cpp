@@ -1,6 +1,7 @@
 // The functions of devices and contexts.
 #include "engine.hpp"
 #include "exports.hpp"
+#include "fake_cuda.h"
 #include "leaks.hpp"
 #include "report.hpp"
 
@@ -73,6 +74,7 @@ Result cuDeviceGetName(char* name, int length, DeviceNumber device) {
 Result cuDevicePrimaryCtxRetain(Context* context, DeviceNumber device) {
     return for_device("cuDevicePrimaryCtxRetain", device, [&](ContextObject& primary) {
         primary.retained++;
+        primary.retentions++;
         *context = handle_of(&primary);
         return Result::Success;
     });
@@ -152,3 +154,11 @@ Result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 }  // namespace tutti::cuda
+
+[[gnu::visibility("default")]] int fake_cuda_retentions(int device) {
+    using tutti::cuda::model;
+    const std::lock_guard lock(model().mutex);
+    const auto& contexts = model().contexts;
+    const bool is_one = device >= 0 && static_cast<size_t>(device) < contexts.size();
+    return is_one ? contexts[static_cast<size_t>(device)]->retentions : 0;
+}

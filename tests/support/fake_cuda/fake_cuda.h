@@ -1,5 +1,6 @@
 /* The functions that the double has and no driver: work of one's own on a stream, for doubles of
- * libraries that give the device work. Find it by dlsym in the library that is loaded. */
+ * libraries that give the device work, and what tests ask. Find them by dlsym in the library that is
+ * loaded. */
 #ifndef TUTTI_TESTS_FAKE_CUDA_H
 #define TUTTI_TESTS_FAKE_CUDA_H
 
@@ -24,6 +25,10 @@ int fake_cuda_launch(void* stream, const char* name, const fake_cuda_range* rang
 
 /* Where a step finds the memory of this address; NULL, if it is not the device's nor pinned. */
 void* fake_cuda_memory(unsigned long long address);
+
+/* How often this process has asked for the primary context of a device: 0 means that it has none
+ * there, and never had. */
+int fake_cuda_retentions(int device);
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,7 @@ using OperationPointer = std::shared_ptr<Operation>;
 struct ContextObject {
     int device = 0;
     unsigned retained = 0;
+    int retentions = 0;  // so far
     StreamObject* legacy = nullptr;
     std::map<uint64_t, StreamObject*> of_threads;  // CU_STREAM_PER_THREAD
 };
