@@ -49,9 +49,11 @@ public:
 };
 
 Connection::Connection(::gloo::transport::tcp::Context* context,
-                       ::gloo::transport::tcp::Device* device, int peer, ConnectionOwner& owner)
+                       ::gloo::transport::tcp::Device* device, int peer, ConnectionOwner& owner,
+                       Notices& notices)
     : Pair(context, device, peer, std::chrono::milliseconds(0)),
       owner_(owner),
+      notices_(notices),
       blank_(std::make_unique<Blank>(context)) {}
 
 Connection::~Connection() {
@@ -103,6 +105,7 @@ void Connection::refuse(const std::string& reason) {
 void Connection::changeState(state next) noexcept {
     const bool breaks = next == CLOSED && state_ == CONNECTED;
     Pair::changeState(next);
+    if (breaks) notices_.drop_of(rank_);
     if (breaks) owner_.connection_closed(Completions::open(), rank_, reason_);
 }
 
@@ -121,9 +124,11 @@ bool Connection::read() {
             break;
         }
     }
-    if (rx_.getOpcode() != Op::SEND_UNBOUND_BUFFER) {
-        examined_ = false;
-        return Pair::read();
+    if (const auto opcode = rx_.getOpcode(); opcode != Op::SEND_UNBOUND_BUFFER) {
+        const uint64_t slot = rx_.preamble.slot;
+        end_message();
+        take_notice(opcode, slot);
+        return true;
     }
     const Held held(target_);
     if (!held) {  // withdrawn while it came in
@@ -304,11 +309,73 @@ void Connection::drop_copy(const ::gloo::transport::tcp::UnboundBuffer* copy) {
 }
 
 void Connection::send_message(Completions& /*open*/, Request& request, WireSlot slot) {
-    send(&request, slot.value(), 0, request.size);
+    post_send(request.weak(), slot.value(), request.size);
 }
 
 void Connection::receive_message(Completions& /*open*/, Request& request, WireSlot slot) {
-    recv(&request, slot.value(), 0, request.size);
+    std::unique_lock<std::mutex> lock(m_);
+    throwIfException();
+    verifyConnected(lock);
+    if (!notices_.take(slot.value(), rank_)) expected_.add(slot.value());
+    post_receive(request.weak(), slot.value(), request.size);
+}
+
+bool Connection::try_receive(Completions& /*open*/, Request& request, WireSlot slot) {
+    std::unique_lock<std::mutex> lock(m_);
+    throwIfException();
+    verifyConnected(lock);
+    if (!notices_.take(slot.value(), rank_)) return false;
+    post_receive(request.weak(), slot.value(), request.size);
+    return true;
+}
+
+// The protocol is Gloo's: each side gives notice of its sends and receives, and who knows of both
+// sends. A receive that is posted before it hears of the send will hear of it still.
+
+void Connection::post_send(Weak buffer, uint64_t slot, size_t bytes) {
+    std::unique_lock<std::mutex> lock(m_);
+    throwIfException();
+    verifyConnected(lock);
+    if (awaited_.take(slot)) {
+        sendNotifySendReady(slot, bytes);
+        sendUnboundBuffer(std::move(buffer), slot, 0, bytes);
+        return;
+    }
+    localPendingSend_[slot].emplace_back(std::move(buffer), 0, bytes);
+    sendNotifySendReady(slot, bytes);
+}
+
+void Connection::post_receive(Weak buffer, uint64_t slot, size_t bytes) {
+    localPendingRecv_[slot].emplace_back(std::move(buffer), 0, bytes);
+    sendNotifyRecvReady(slot, bytes);
+}
+
+void Connection::take_notice(Op::Opcode opcode, uint64_t slot) {
+    if (opcode == Op::NOTIFY_SEND_READY) {
+        if (expected_.take(slot)) return;
+        if (auto waiting = notices_.give(slot, rank_, *this)) {
+            post_receive(std::move(waiting->buffer), slot, waiting->bytes);
+        }
+        return;
+    }
+    const auto sends = localPendingSend_.find(slot);
+    if (sends == localPendingSend_.end()) return awaited_.add(slot);
+    auto [buffer, offset, bytes] = std::move(sends->second.front());
+    sends->second.pop_front();
+    if (sends->second.empty()) localPendingSend_.erase(sends);
+    sendUnboundBuffer(std::move(buffer), slot, offset, bytes);
+}
+
+bool Connection::Counts::take(uint64_t slot) {
+    const auto found = counts_.find(slot);
+    if (found == counts_.end()) return false;
+    if (--found->second == 0) counts_.erase(found);
+    return true;
+}
+
+void Connection::Counts::forget(uint32_t group_id) {
+    std::erase_if(counts_,
+                  [=](const auto& entry) { return WireSlot(entry.first).group() == group_id; });
 }
 
 void Connection::send_control(Completions& /*open*/, WireSlot slot, std::string control) noexcept {
@@ -344,7 +411,7 @@ void Connection::keep_rest_of(Request& request) noexcept {
 }
 
 void Connection::send_nothing(Completions& /*open*/, WireSlot slot) {
-    send(blank_.get(), slot.value(), 0, 0);
+    post_send(blank_->weak(), slot.value(), 0);
 }
 
 void Connection::forget(uint32_t group_id) noexcept {
@@ -354,6 +421,8 @@ void Connection::forget(uint32_t group_id) noexcept {
     };
     std::erase_if(localPendingRecv_, is_of_group);
     std::erase_if(localPendingSend_, is_of_group);
+    expected_.forget(group_id);
+    awaited_.forget(group_id);
 }
 
 }  // namespace tutti::gloo_channel

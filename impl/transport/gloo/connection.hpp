@@ -8,12 +8,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <gloo/common/store.h>
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/pair.h>
 
+#include "notices.hpp"
 #include "request.hpp"
 #include "wire.hpp"
 
@@ -37,7 +39,7 @@ protected:
 class Connection : public ::gloo::transport::tcp::Pair {
 public:
     Connection(::gloo::transport::tcp::Context* context, ::gloo::transport::tcp::Device* device,
-               int peer, ConnectionOwner& owner);
+               int peer, ConnectionOwner& owner, Notices& notices);
     ~Connection() override;
 
     // Takes a connected socket.
@@ -47,6 +49,8 @@ public:
     // Both throw if it has closed.
     void send_message(Completions& open, Request& request, WireSlot slot);
     void receive_message(Completions& open, Request& request, WireSlot slot);
+    // The same of a receive from any rank, if this one has given notice of a message that is left.
+    bool try_receive(Completions& open, Request& request, WireSlot slot);
     // Sends a short control message, which needs no posted receive, behind all that was sent
     // before. A closed connection drops it.
     void send_control(Completions& open, WireSlot slot, std::string control) noexcept;
@@ -59,7 +63,7 @@ public:
 
 private:
     using Pair = ::gloo::transport::tcp::Pair;
-    using Pair::recv;  // only inside Completions
+    using Pair::recv;  // not used: they search lists of Gloo's
     using Pair::send;
     using Op = ::gloo::transport::tcp::Op;
     using Weak = ::gloo::WeakNonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
@@ -87,6 +91,9 @@ private:
     bool examine();
     bool examine_notice();
     bool examine_data();
+    void post_send(Weak buffer, uint64_t slot, size_t bytes);
+    void post_receive(Weak buffer, uint64_t slot, size_t bytes);
+    void take_notice(Op::Opcode opcode, uint64_t slot);
     Progress skip();
     Progress read_control();
     void end_message();
@@ -96,7 +103,21 @@ private:
     void refuse(const std::string& reason);
     static Request& request(const Held& held);
 
+    // Numbers of messages, by slot.
+    class Counts {
+    public:
+        void add(uint64_t slot) { ++counts_[slot]; }
+        bool take(uint64_t slot);  // one; false: there is none
+        void forget(uint32_t group_id);
+
+    private:
+        std::unordered_map<uint64_t, size_t> counts_;
+    };
+
     ConnectionOwner& owner_;
+    Notices& notices_;
+    Counts expected_;  // notices of sends whose receives are posted
+    Counts awaited_;   // the other side's receives whose sends are not
     std::string reason_ = "closed";
     bool examined_ = false;  // the preamble of the incoming message
     bool skipping_ = false;  // the rest of it is dropped

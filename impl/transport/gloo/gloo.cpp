@@ -118,17 +118,7 @@ public:
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
         const WireSlot wire(slot, group_id_);
         post(transfer, -1, data, bytes, [&](Completions& completions, Request& request) {
-            // Gloo fails all of it for one rank that has left something unread: that one is passed
-            // over. Each turn knows of one more connection that is closed.
-            for (auto ranks = open_lines(); !ranks.empty();) {
-                try {
-                    return request.receive_any(completions, ranks, wire.value());
-                } catch (const std::exception&) {
-                    auto still_open = open_lines();
-                    if (still_open.size() == ranks.size()) throw;
-                    ranks = std::move(still_open);
-                }
-            }
+            pool_->receive_any(completions, request, wire);
         });
     }
 
@@ -216,12 +206,6 @@ private:
     [[noreturn]] void refuse() {
         const Lock lock(mutex_);
         throw Error(aborted_);
-    }
-
-    std::vector<int> open_lines() {
-        std::vector<int> ranks = others();
-        std::erase_if(ranks, [this](int rank) { return pool_->is_closed(rank); });
-        return ranks;
     }
 
     // By the pool. Messages that came before may have to be told still: until then, who posts must

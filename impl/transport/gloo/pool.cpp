@@ -23,52 +23,27 @@ namespace tcp = ::gloo::transport::tcp;
 
 class ConnectionPool::Context : public tcp::Context {
 public:
-    Context(const Device& device, int own_rank, int ranks, ConnectionOwner& owner)
-        : tcp::Context(device.gloo(), own_rank, ranks), owner_(owner) {}
+    Context(const Device& device, int own_rank, int ranks, ConnectionOwner& owner, Notices& notices)
+        : tcp::Context(device.gloo(), own_rank, ranks), owner_(owner), notices_(notices) {}
 
     Connection& add_connection(Completions& completions, int peer, int descriptor) {
-        auto connection = std::make_unique<Connection>(this, device_.get(), peer, owner_);
+        auto connection = std::make_unique<Connection>(this, device_.get(), peer, owner_, notices_);
         Connection& added = *connection;
         pairs_[static_cast<size_t>(peer)] = std::move(connection);
         added.adopt(completions, descriptor);
         return added;
     }
 
-    // Gloo counts what was announced and not taken, by slot: what nobody of that group will take.
-    void forget(uint32_t group_id, const std::vector<int>& peers) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        std::erase_if(pendingRecv_,
-                      [=](const auto& entry) { return WireSlot(entry.first).group() == group_id; });
-        for (auto* const tallies : {&pendingOperations_, &expectedNotifications_}) {
-            for (auto& tally : *tallies) {
-                if (WireSlot(tally.slot).group() == group_id) forget(tally, peers);
-            }
-            std::vector<Tally> left;
-            for (auto& tally : *tallies) {
-                if (!tally.empty()) left.push_back(tally);
-            }
-            tallies->swap(left);
-        }
-    }
-
 private:
-    template <typename Counts>
-    static void forget(Counts& tally, const std::vector<int>& peers) {
-        while (!tally.getSendList().empty()) tally.shiftSend(tally.getSendList().front());
-        for (const int peer : peers) {
-            while (tally.shiftRecv(peer)) {
-            }
-        }
-    }
-
     ConnectionOwner& owner_;
+    Notices& notices_;
 };
 
 ConnectionPool::ConnectionPool(World& world)
     : world_(world),
       peers_(static_cast<size_t>(world.size())),
       device_(Device::shared()),
-      context_(std::make_shared<Context>(*device_, world.rank(), world.size(), *this)) {
+      context_(std::make_shared<Context>(*device_, world.rank(), world.size(), *this, notices_)) {
     connector_.emplace(
         world, Connector::Events{
                    [this](int peer, net::Socket socket) { connected(peer, std::move(socket)); },
@@ -155,6 +130,20 @@ void ConnectionPool::give_up(int peer, const Status& lack) noexcept {
     report_shortage(world_, groups, lack);
 }
 
+// A rank that closes its connection takes its notices with it.
+void ConnectionPool::receive_any(Completions& completions, Request& request, WireSlot slot) {
+    for (;;) {
+        Connection* const first =
+            notices_.first_or_wait(slot.value(), {request.weak(), request.size});
+        if (first == nullptr) return;
+        try {
+            if (first->try_receive(completions, request, slot)) return;
+        } catch (const std::exception&) {
+            if (!first->closed()) throw;
+        }
+    }
+}
+
 void ConnectionPool::send_goodbye(Completions& completions, int peer, uint32_t group_id) {
     Peer& there = of(peer);
     {
@@ -218,7 +207,7 @@ void ConnectionPool::detach(uint32_t group_id, const std::vector<int>& peers,
     for (const int peer : peers) {
         if (Connection* const there = connection(peer)) there->forget(group_id);
     }
-    static_cast<Context&>(*context_).forget(group_id, peers);
+    notices_.forget(group_id);
 }
 
 // Any thread that uses the connection, with its lock.

@@ -23,6 +23,7 @@
 #include "membership/world.hpp"
 #include "net/descriptor.hpp"
 #include "net/socket.hpp"
+#include "notices.hpp"
 #include "transport/connector.hpp"
 #include "transport/ended_groups.hpp"
 
@@ -73,10 +74,11 @@ public:
     [[nodiscard]] Connection* connection(int peer) {
         return of(peer).connection.load(std::memory_order_acquire);
     }
-    [[nodiscard]] bool is_closed(int peer) const { return of(peer).closed; }
     // Whether there is a connection, or one is being made: goodbyes come by it, or users hear
     // that it is gone.
     [[nodiscard]] bool has_begun(int peer) { return connector_->has_begun(peer); }
+    // From whichever rank sends first in that slot, which is of one group.
+    void receive_any(Completions& completions, Request& request, WireSlot slot);
     // Behind all that was sent to that rank for this group; when there is a connection, if there is
     // none yet.
     void send_goodbye(Completions& completions, int peer, uint32_t group_id);
@@ -124,6 +126,7 @@ private:
     std::map<uint32_t, std::vector<int>> early_goodbyes_ TUTTI_GUARDED_BY(mutex_);
     EndedGroups ended_ TUTTI_GUARDED_BY(mutex_);
 
+    Notices notices_;
     std::shared_ptr<Device> device_;
     std::shared_ptr<::gloo::transport::tcp::Context> context_;
     std::optional<Connector> connector_;  // last: its events use all of this

@@ -89,10 +89,6 @@ public:
     void pass(Completions& completions, int world_rank, size_t bytes) noexcept;
     // The message is longer than its receive.
     void overflow(Completions& completions, int world_rank, size_t bytes, size_t room) noexcept;
-    // From whichever of these ranks sends first.
-    void receive_any(Completions& /*open*/, const std::vector<int>& world_ranks, uint64_t slot) {
-        recv(world_ranks, slot, 0, size);
-    }
     // For users that may outlive it.
     using Weak = ::gloo::WeakNonOwningPtr<::gloo::transport::tcp::UnboundBuffer>;
     [[nodiscard]] Weak weak() const { return getWeakNonOwningPtr(); }
