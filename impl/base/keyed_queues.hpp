@@ -79,7 +79,7 @@ public:
         behind.before = &item;
     }
     void remove(Item& item) noexcept {
-        const QueuePlace<Item> was = item.*place;
+        const QueuePlace<Item>& was = item.*place;
         if (!was.is_taken) return;
         if (was.before == nullptr) {
             remove_first(was);

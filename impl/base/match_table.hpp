@@ -13,7 +13,7 @@ namespace tutti {
 // A Receive has
 //     uint64_t turn;                     before all later ones; set by its owner
 //     QueuePlace<Receive> waiting;
-// and a Message
+// and a Message, which may be of the same type,
 //     QueuePlace<Message> in_stream;     of its slot and peer
 //     QueuePlace<Message> in_slot;       of its slot, from any peer
 template <typename Receive, typename Message>
@@ -26,7 +26,7 @@ public:
     static constexpr int any_peer = -1;
 
     // In its turn; from that peer, or from any.
-    void add(Receive& receive, uint64_t slot, int peer) noexcept {
+    void add_receive(Receive& receive, uint64_t slot, int peer) noexcept {
         const QueueKey key{slot, peer};
         const Receive* const last = receives_.last(key);
         if (last == nullptr || last->turn < receive.turn) return receives_.push_back(receive, key);
@@ -34,7 +34,7 @@ public:
         while (next->turn < receive.turn) next = Receives::after(*next);
         receives_.insert_before(receive, *next);
     }
-    void remove(Receive& receive) noexcept { receives_.remove(receive); }
+    void remove_receive(Receive& receive) noexcept { receives_.remove(receive); }
     [[nodiscard]] static bool waits(const Receive& receive) { return Receives::holds(receive); }
     // The first of that slot and peer, or any; not those from any for a message of a peer.
     [[nodiscard]] Receive* first_receive(uint64_t slot, int peer) const {
@@ -49,15 +49,15 @@ public:
     }
 
     // Behind all earlier ones.
-    void add(Message& message, uint64_t slot, int peer) noexcept {
-        add_for_peer(message, slot, peer);
+    void add_message(Message& message, uint64_t slot, int peer) noexcept {
+        add_message_for_peer(message, slot, peer);
         slots_.push_back(message, {slot, any_peer});
     }
     // The same, but receives from any do not get it.
-    void add_for_peer(Message& message, uint64_t slot, int peer) noexcept {
+    void add_message_for_peer(Message& message, uint64_t slot, int peer) noexcept {
         streams_.push_back(message, {slot, peer});
     }
-    void remove(Message& message) noexcept {
+    void remove_message(Message& message) noexcept {
         streams_.remove(message);
         slots_.remove(message);
     }

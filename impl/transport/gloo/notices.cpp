@@ -11,13 +11,13 @@ std::optional<Notices::Waiting> Notices::give(uint64_t slot, int rank, Connectio
     const Lock lock(mutex_);
     if (Receive* const receive = matching_.receive_for(slot, rank)) {
         Waiting what = std::move(receive->what);
-        matching_.remove(*receive);
+        matching_.remove_receive(*receive);
         receives_.erase(receive->place);
         return what;
     }
     Notice& kept = notices_.emplace_back(Notice{slot, rank, &connection});
     kept.place = std::prev(notices_.end());
-    matching_.add(kept, slot, rank);
+    matching_.add_message(kept, slot, rank);
     return std::nullopt;
 }
 
@@ -25,7 +25,7 @@ bool Notices::take(uint64_t slot, int rank) noexcept {
     const Lock lock(mutex_);
     Notice* const notice = matching_.message_for(slot, rank);
     if (notice == nullptr) return false;
-    matching_.remove(*notice);
+    matching_.remove_message(*notice);
     notices_.erase(notice->place);
     return true;
 }
@@ -36,23 +36,23 @@ Connection* Notices::first_or_wait(uint64_t slot, Waiting receive) {
     Receive& waiting = receives_.emplace_back(Receive{slot, std::move(receive)});
     waiting.place = std::prev(receives_.end());
     waiting.turn = ++turns_;
-    matching_.add(waiting, slot, -1);
+    matching_.add_receive(waiting, slot, -1);
     return nullptr;
 }
 
-template <typename Item, typename Chosen>
-void Notices::remove_if(std::list<Item>& all, Chosen&& chosen) noexcept {
-    for (auto next = all.begin(); next != all.end();) {
-        Item& one = *next++;
+template <typename Chosen>
+void Notices::remove_notices_if(Chosen&& chosen) noexcept {
+    for (auto next = notices_.begin(); next != notices_.end();) {
+        Notice& one = *next++;
         if (!chosen(one)) continue;
-        matching_.remove(one);
-        all.erase(one.place);
+        matching_.remove_message(one);
+        notices_.erase(one.place);
     }
 }
 
 void Notices::drop_of(int rank) noexcept {
     const Lock lock(mutex_);
-    remove_if(notices_, [rank](const Notice& one) { return one.rank == rank; });
+    remove_notices_if([rank](const Notice& one) { return one.rank == rank; });
 }
 
 void Notices::forget(uint32_t group_id) noexcept {
@@ -60,8 +60,13 @@ void Notices::forget(uint32_t group_id) noexcept {
     const auto is_of_group = [group_id](const auto& one) {
         return WireSlot(one.slot).group() == group_id;
     };
-    remove_if(notices_, is_of_group);
-    remove_if(receives_, is_of_group);
+    remove_notices_if(is_of_group);
+    for (auto next = receives_.begin(); next != receives_.end();) {
+        Receive& one = *next++;
+        if (!is_of_group(one)) continue;
+        matching_.remove_receive(one);
+        receives_.erase(one.place);
+    }
 }
 
 }  // namespace tutti::gloo_channel

@@ -52,8 +52,8 @@ private:
         QueuePlace<Receive> waiting{};
         std::list<Receive>::iterator place{};
     };
-    template <typename Item, typename Chosen>
-    void remove_if(std::list<Item>& all, Chosen&& chosen) noexcept TUTTI_REQUIRES(mutex_);
+    template <typename Chosen>
+    void remove_notices_if(Chosen&& chosen) noexcept TUTTI_REQUIRES(mutex_);
 
     Mutex mutex_;
     uint64_t turns_ TUTTI_GUARDED_BY(mutex_) = 0;

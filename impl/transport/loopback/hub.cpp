@@ -13,21 +13,25 @@ namespace {
 
 class Hold : public TransferHold {
 public:
-    Hold(std::shared_ptr<Hub> hub, const Transfer& transfer)
-        : hub_(std::move(hub)), transfer_(transfer) {}
-    ~Hold() override { hub_->withdraw(transfer_); }
-    bool stop() noexcept override { return hub_->stop(transfer_); }
+    Hold(std::shared_ptr<Hub> hub, std::unique_ptr<Hub::Post> post)
+        : hub_(std::move(hub)), post_(std::move(post)) {}
+    ~Hold() override {
+        if (post_) hub_->withdraw(*post_);
+    }
+    bool stop() noexcept override { return post_ && hub_->stop(post_); }
 
 private:
     const std::shared_ptr<Hub> hub_;
-    const Transfer& transfer_;
+    std::unique_ptr<Hub::Post> post_;  // null: the hub has it
 };
 
 }  // namespace
 
-bool Hub::matches(const Post& send, const Post& receive) const {
-    return send.slot == receive.slot && send.peer == receive.owner &&
-           (receive.peer == send.owner || (receive.peer == -1 && receive.owner != send.owner));
+// What is left are sends that were stopped.
+Hub::~Hub() {
+    for (Rank& one : ranks_) {
+        while (!one.posted.empty()) delete &one.posted.take_front();
+    }
 }
 
 void Hub::finish(const Post& post, Status status, int peer, size_t bytes, Listeners& listeners) {
@@ -40,68 +44,89 @@ void Hub::finish(const Post& post, Status status, int peer, size_t bytes, Listen
     transfer.done.store(true, std::memory_order_release);
 }
 
-void Hub::post(const Post& post) {
+Hub::Post* Hub::partner_of(const Post& post) {
+    if (post.is_send) return rank(post.peer).matching.receive_for(post.slot, post.owner);
+    return rank(post.owner).matching.message_for(post.slot, post.peer);
+}
+
+void Hub::wait(Post& post) {
+    Rank& receiver = rank(post.is_send ? post.peer : post.owner);
+    if (post.is_send) {
+        receiver.matching.add_message(post, post.slot, post.owner);
+    } else {
+        post.turn = ++receiver.turns;
+        receiver.matching.add_receive(post, post.slot, post.peer);
+    }
+    rank(post.owner).posted.push_back(post);
+}
+
+// It need not wait any more.
+void Hub::leave(Post& post) noexcept {
+    auto& matching = rank(post.is_send ? post.peer : post.owner).matching;
+    post.is_send ? matching.remove_message(post) : matching.remove_receive(post);
+    post.leave_list();
+}
+
+void Hub::meet(Post& send, Post& receive, Listeners& listeners) {
+    Status status;
+    if (send.bytes > receive.bytes) {
+        status = {TUTTI_ERR_MISMATCH, send.owner, 0,
+                  cat("rank ", send.owner, " sent ", send.bytes, " bytes where ", receive.bytes,
+                      " were expected")};
+    } else if (send.bytes > 0) {
+        std::memcpy(receive.data, send.data, send.bytes);
+    }
+    finish(receive, std::move(status), send.owner, send.bytes, listeners);
+    finish(send, {}, receive.owner, send.bytes, listeners);
+}
+
+void Hub::post(std::unique_ptr<Post> post) {
+    Post& posted = *post;
     // Before the transfer can be done, and with it gone.
-    post.transfer->hold = std::make_unique<Hold>(shared_from_this(), *post.transfer);
+    posted.transfer->hold = std::make_unique<Hold>(shared_from_this(), std::move(post));
     Listeners listeners;
+    std::unique_ptr<Post> stopped;
     {
         const Lock lock(mutex_);
-        const Rank& owner = ranks_[static_cast<size_t>(post.owner)];
+        const Rank& owner = rank(posted.owner);
         if (!owner.aborted.ok()) throw Error(owner.aborted);
-        const auto partner = std::ranges::find_if(waiting_, [&](const Post& other) {
-            if (other.is_send == post.is_send) return false;
-            return post.is_send ? matches(post, other) : matches(other, post);
-        });
-        if (partner == waiting_.end()) {
-            if (owner.gone.contains(post.peer)) {
-                throw Error(membership::left_error(post.peer));
-            }
-            waiting_.push_back(post);
-            return;
+        Post* const partner = partner_of(posted);
+        if (partner == nullptr) {
+            if (owner.gone.contains(posted.peer)) throw Error(membership::left_error(posted.peer));
+            return wait(posted);
         }
-        const Post other = *partner;
-        waiting_.erase(partner);
-        const Post& send = post.is_send ? post : other;
-        const Post& receive = post.is_send ? other : post;
-        Status status;
-        if (send.bytes > receive.bytes) {
-            status = {TUTTI_ERR_MISMATCH, send.owner, 0,
-                      cat("rank ", send.owner, " sent ", send.bytes, " bytes where ", receive.bytes,
-                          " were expected")};
-        } else if (send.bytes > 0) {
-            std::memcpy(receive.data, send.data, send.bytes);
-        }
-        finish(receive, std::move(status), send.owner, send.bytes, listeners);
-        finish(send, {}, receive.owner, send.bytes, listeners);
+        leave(*partner);
+        if (partner->transfer == nullptr) stopped.reset(partner);
+        meet(posted.is_send ? posted : *partner, posted.is_send ? *partner : posted, listeners);
     }
     notify(listeners);
 }
 
-void Hub::withdraw(const Transfer& transfer) noexcept {
+void Hub::withdraw(Post& post) noexcept {
     const Lock lock(mutex_);
-    if (transfer.done.load(std::memory_order_relaxed)) return;  // and so it waits no more
-    std::erase_if(waiting_, [&](const Post& post) { return post.transfer == &transfer; });
+    if (post.is_listed()) leave(post);
 }
 
-bool Hub::stop(const Transfer& transfer) noexcept {
+bool Hub::stop(std::unique_ptr<Post>& post) noexcept {
     const Lock lock(mutex_);
-    const auto found = std::ranges::find(waiting_, &transfer, &Post::transfer);
-    if (found == waiting_.end()) return false;
-    found->transfer = nullptr;
-    found->data = nullptr;
-    found->bytes = 0;
+    if (!post->is_listed()) return false;
+    post->transfer = nullptr;
+    post->data = nullptr;
+    post->bytes = 0;
+    static_cast<void>(post.release());
     return true;
 }
 
 template <typename Predicate>
-Hub::Listeners Hub::finish_where(Predicate&& predicate, const Status& status) noexcept {
-    Listeners listeners;
-    std::erase_if(waiting_, [&](const Post& post) {
+void Hub::finish_where(int owner, Predicate&& predicate, const Status& status,
+                       Listeners& listeners) noexcept {
+    rank(owner).posted.find([&](Post& post) {
         if (!predicate(post)) return false;
+        leave(post);
         finish(post, status, post.peer, 0, listeners);
-        return true;
+        if (post.transfer == nullptr) delete &post;
+        return false;
     });
-    return listeners;
 }
 
 void Hub::notify(const Listeners& listeners) noexcept {
@@ -112,10 +137,11 @@ void Hub::abort(int rank, const Status& status) noexcept {
     Listeners listeners;
     {
         const Lock lock(mutex_);
-        Rank& owner = ranks_[static_cast<size_t>(rank)];
+        Rank& owner = this->rank(rank);
         if (!owner.aborted.ok()) return;
         owner.aborted = status;
-        listeners = finish_where([rank](const Post& post) { return post.owner == rank; }, status);
+        finish_where(
+            rank, [](const Post& /*post*/) { return true; }, status, listeners);
     }
     notify(listeners);
 }
@@ -124,17 +150,15 @@ void Hub::peer_left(int rank, int peer) noexcept {
     Listeners listeners;
     {
         const Lock lock(mutex_);
-        std::set<int>& others = ranks_[static_cast<size_t>(rank)].gone;
+        std::set<int>& others = this->rank(rank).gone;
         others.insert(peer);
-        const bool is_alone = others.size() + 1 == ranks_.size();
-        listeners =
-            finish_where([=](const Post& post) { return post.owner == rank && post.peer == peer; },
-                         membership::left_error(peer));
-        if (is_alone) {
-            const auto of_any = finish_where(
-                [=](const Post& post) { return post.owner == rank && post.peer == -1; },
-                membership::all_others_left_error());
-            listeners.insert(listeners.end(), of_any.begin(), of_any.end());
+        const auto end_those_of = [&](int one, const Status& status) TUTTI_REQUIRES(mutex_) {
+            finish_where(
+                rank, [one](const Post& post) { return post.peer == one; }, status, listeners);
+        };
+        end_those_of(peer, membership::left_error(peer));
+        if (others.size() + 1 == ranks_.size()) {
+            end_those_of(-1, membership::all_others_left_error());
         }
     }
     notify(listeners);

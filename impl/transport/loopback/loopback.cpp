@@ -28,19 +28,24 @@ public:
 
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                    size_t bytes) override {
-        hub_->post({&transfer, rank(), peer, true, slot.value(), const_cast<void*>(data), bytes});
+        post(transfer, peer, true, slot, const_cast<void*>(data), bytes);
     }
     void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
-        hub_->post({&transfer, rank(), peer, false, slot.value(), data, bytes});
+        post(transfer, peer, false, slot, data, bytes);
     }
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
-        hub_->post({&transfer, rank(), -1, false, slot.value(), data, bytes});
+        post(transfer, -1, false, slot, data, bytes);
     }
     void abort(const Status& status) noexcept override { hub_->abort(rank(), status); }
     void left(int peer) noexcept override { hub_->peer_left(rank(), peer); }
     void leave() noexcept override {}
 
 private:
+    void post(Transfer& transfer, int peer, bool is_send, Slot slot, void* data, size_t bytes) {
+        hub_->post(std::make_unique<Hub::Post>(transfer, rank(), peer, is_send, slot.value(), data,
+                                               bytes));
+    }
+
     const char* const name_;
     const std::shared_ptr<Hub> hub_;
 };

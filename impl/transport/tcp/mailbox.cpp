@@ -20,13 +20,13 @@ void Mailbox::enter(Request& request) {
 
 void Mailbox::await(Request& request) {
     request.turn = ++turns_;
-    matching_.add(request, request.slot.value(), request.peer);
+    matching_.add_receive(request, request.slot.value(), request.peer);
 }
 
 Request* Mailbox::match(int peer, uint64_t slot) {
     Request* const request = matching_.receive_for(slot, peer);
     if (request == nullptr) return nullptr;
-    matching_.remove(*request);
+    matching_.remove_receive(*request);
     request->peer = peer;
     return request;
 }
@@ -38,19 +38,19 @@ Arrival* Mailbox::find(const Request& request) const {
 Arrival& Mailbox::add(Arrival arrival) {
     Arrival& added = arrivals_.emplace_back(std::move(arrival));
     added.place = std::prev(arrivals_.end());
-    matching_.add(added, added.slot, added.peer);
+    matching_.add_message(added, added.slot, added.peer);
     if (added.id != 0 && !added.is_offer) by_id_.push_back(added, {added.id, added.peer});
     return added;
 }
 
 void Mailbox::reserve(Arrival& arrival, Request& receiver) {
-    matching_.remove(arrival);
+    matching_.remove_message(arrival);
     by_id_.remove(arrival);
     arrival.receiver = &receiver;
 }
 
 void Mailbox::remove(Arrival& arrival) {
-    matching_.remove(arrival);
+    matching_.remove_message(arrival);
     by_id_.remove(arrival);
     arrivals_.erase(arrival.place);
 }
@@ -91,7 +91,7 @@ void Mailbox::drop(Request& request) noexcept {
     if (Link* const link = std::exchange(request.link, nullptr)) {
         link->release(request);
     } else {
-        matching_.remove(request);
+        matching_.remove_receive(request);
     }
 }
 
