@@ -2,11 +2,12 @@
 // receives were started. Under the lock of the Messages.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "base/keyed_queues.hpp"
+#include "base/match_table.hpp"
 #include "operation.hpp"
 
 namespace tutti::message {
@@ -20,6 +21,8 @@ struct Arrival : Listed {
     const int tag;
     size_t kept = 0;         // bytes of data that are kept in memory of this rank's own
     Sending* own = nullptr;  // one to this rank itself
+    QueuePlace<Arrival> in_stream;
+    QueuePlace<Arrival> in_slot;
 };
 
 class Matching {
@@ -34,6 +37,10 @@ public:
     void remove(Receiving& receiving);
     // The first that matches such a message; stays in the list.
     Receiving* find_receiving(int source, int tag);
+    // The first that was started so, with that source, which may be any; stays in the list.
+    Receiving* find_started(int source, int tag);
+    // The one of that work; null: it does not wait.
+    Receiving* find_receiving(const Work& work);
 
     // Behind all earlier ones.
     void add(std::unique_ptr<Arrival> arrival) noexcept;
@@ -43,12 +50,10 @@ public:
     // is_gone(arrival): its sender has withdrawn it.
     template <typename IsGone>
     void drop_arrivals(IsGone&& is_gone) {
-        for (auto& list : arrivals_) {
-            list.find([&](Arrival& arrival) {
-                if (is_gone(arrival)) remove(arrival);
-                return false;
-            });
-        }
+        arrivals_.find([&](Arrival& arrival) {
+            if (is_gone(arrival)) remove(arrival);
+            return false;
+        });
     }
     [[nodiscard]] size_t arrivals_from(int source) const {
         return source == rank_ ? 0 : arrived_[static_cast<size_t>(source)];
@@ -65,14 +70,10 @@ public:
     // act(receiving) for each that waits; it may remove that one.
     template <typename Act>
     void for_receivings(Act&& act) {
-        for (auto& list : receivings_) {
-            list.find([&](Receiving& receiving) { return act(receiving), false; });
-        }
+        receivings_.find([&](Receiving& receiving) { return act(receiving), false; });
     }
 
 private:
-    static constexpr size_t lists = 64;
-    static size_t list_of(int tag) { return static_cast<size_t>(tag) % lists; }
     uint32_t& waiting(const Receive& call) {
         if (call.source == any_source) return waiting_from_any_;
         return waiting_from_[static_cast<size_t>(call.source)];
@@ -80,9 +81,11 @@ private:
     void clear();
 
     const int rank_;
-    std::array<List<Receiving>, lists> receivings_;  // by tag
-    std::array<List<Arrival>, lists> arrivals_;      // by tag
-    std::vector<uint32_t> waiting_from_;             // receives, by source
+    MatchTable<Receiving, Arrival> table_;
+    KeyedQueues<Receiving, &Receiving::by_work> by_work_;
+    List<Receiving> receivings_;          // all
+    List<Arrival> arrivals_;              // all, in the order in which they came
+    std::vector<uint32_t> waiting_from_;  // receives, by source
     uint32_t waiting_from_any_ = 0;
     std::vector<size_t> arrived_ = std::vector<size_t>(waiting_from_.size());  // by source
     size_t kept_ = 0;

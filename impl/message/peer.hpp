@@ -2,8 +2,6 @@
 // under the lock of the Messages, and nothing here waits.
 #pragma once
 
-#include <functional>
-
 #include "base/status.hpp"
 #include "matching.hpp"
 #include "operation.hpp"
@@ -31,8 +29,6 @@ public:
     virtual void send(Sending& message) = 0;
     // Ends it, if nothing of it has moved; else it goes on. Once.
     virtual void withdraw(Sending& message, const Status& status) = 0;
-    // act(message) for each send of which nothing is known to have moved; it may withdraw that one.
-    virtual void for_unmoved(const std::function<void(Sending&)>& act) = 0;
 
     // A receive, which is in no list, takes an early message. False: the sender has withdrawn it.
     virtual bool take(Receiving& receiving, Arrival& arrival) = 0;

@@ -42,6 +42,7 @@ bool Queues::is_driven(int peer) const {
 
 void Queues::end(Operation& operation, const Status& status, int source) noexcept {
     operation.leave_list();
+    expiries_.remove(operation);
     operation.status = status;
     operation.source = source;
     if (operation.work) {
@@ -61,12 +62,13 @@ void Queues::admit(Operation& operation, bool is_driven) {
     if (!operation.work) return;
     operation.is_driven = is_driven;
     if (is_driven) ++in_background_;
-    next_expiry_ = std::min(next_expiry_, operation.deadline.when());
+    expiries_.add(operation);
 }
 
 void Queues::post(Sending& message) {
     const int destination = message.call.destination;
     if (!aborted_.ok()) throw Error(aborted_);
+    if (message.work) expiries_.make_room();
     if (destination != rank_) {
         peer(destination)->send(message);
         admit(message, is_driven(message.call));
@@ -87,6 +89,7 @@ void Queues::post(Receiving& receiving) {
     if (source >= 0 && source != rank_) {
         if (const Status& broken = peer(source)->broken(); !broken.ok()) throw Error(broken);
     }
+    if (receiving.work) expiries_.make_room();
     receiving.turn = ++turns_;
     admit(receiving, is_driven(receiving.call));
     join(receiving);
@@ -110,7 +113,6 @@ void Queues::rejoin(Receiving& receiving) {
     const bool is_late = receiving.is_late || (receiving.work && receiving.deadline.expired());
     if (!aborted_.ok()) return end(receiving, aborted_);
     if (is_late) return end(receiving, timed_out(receiving.call));
-    if (receiving.work) next_expiry_ = std::min(next_expiry_, receiving.deadline.when());
     join(receiving);
 }
 
@@ -208,14 +210,11 @@ bool Queues::is_streaming() const {
 }
 
 bool Queues::cancel(const Work& receive, const Status& status) {
-    bool found = false;
-    matching_.for_receivings([&](Receiving& receiving) {
-        if (receiving.work.get() != &receive) return;
-        found = true;
-        stop_waiting(receiving);
-        end(receiving, status);
-    });
-    return found;
+    Receiving* const receiving = matching_.find_receiving(receive);
+    if (receiving == nullptr) return false;
+    stop_waiting(*receiving);
+    end(*receiving, status);
+    return true;
 }
 
 void Queues::time_out(Sending& message) {
@@ -224,7 +223,7 @@ void Queues::time_out(Sending& message) {
     if (message.call.destination != rank_) {
         return peer(message.call.destination)->withdraw(message, status);
     }
-    matching_.drop_arrivals([&](const Arrival& arrival) { return arrival.own == &message; });
+    if (message.arrival != nullptr) matching_.remove(*message.arrival);
     end(message, status);
 }
 
@@ -235,30 +234,15 @@ void Queues::time_out(Receiving& receiving) {
     end(receiving, timed_out(receiving.call));
 }
 
-bool Queues::is_late(const Operation& operation, TimePoint now) {
-    if (!operation.work || operation.is_late) return false;
-    const auto when = operation.deadline.when();
-    if (when > now) next_expiry_ = std::min(next_expiry_, when);
-    return when <= now;
-}
-
 void Queues::expire(TimePoint now) {
-    if (now < next_expiry_) return;
-    next_expiry_ = TimePoint::max();
-    const auto expire_send = [&](Sending& message) {
-        if (is_late(message, now)) time_out(message);
-    };
-    for (const auto& one : peers_) {
-        if (one) one->for_unmoved(expire_send);
+    while (Operation* const late = expiries_.take_late(now)) {
+        if (late->is_late) continue;
+        if (auto* const message = dynamic_cast<Sending*>(late)) {
+            time_out(*message);
+        } else {
+            time_out(static_cast<Receiving&>(*late));
+        }
     }
-    matching_.drop_arrivals([&](const Arrival& arrival) {
-        if (arrival.own == nullptr || !is_late(*arrival.own, now)) return false;
-        end(*arrival.own, timed_out(arrival.own->call));
-        return true;
-    });
-    matching_.for_receivings([&](Receiving& receiving) {
-        if (is_late(receiving, now)) time_out(receiving);
-    });
 }
 
 template <typename Chosen>
@@ -271,8 +255,10 @@ void Queues::fail_waiting_where(Chosen&& chosen, const Status& status) {
 }
 
 void Queues::fail_waiting(int source, int tag, const Status& status) {
-    fail_waiting_where(
-        [&](const Receive& call) { return call.source == source && call.tag == tag; }, status);
+    while (Receiving* const receiving = matching_.find_started(source, tag)) {
+        stop_waiting(*receiving);
+        end(*receiving, status);
+    }
 }
 
 void Queues::fail(const Status& status) {

@@ -11,6 +11,7 @@
 
 #include "base/deadline.hpp"
 #include "base/status.hpp"
+#include "expiries.hpp"
 #include "matching.hpp"
 #include "memory/waiting.hpp"
 #include "operation.hpp"
@@ -59,7 +60,7 @@ public:
     void time_out(Receiving& receiving);
     // The same for all background operations; and the next deadline among them.
     void expire(TimePoint now);
-    [[nodiscard]] TimePoint next_expiry() const { return next_expiry_; }
+    [[nodiscard]] TimePoint next_expiry() const { return expiries_.next(); }
     // Ends all, now and later; only the first status counts.
     void fail(const Status& status);
     // Rank `peer` is gone.
@@ -106,7 +107,6 @@ private:
     void fail_waiting_where(Chosen&& chosen, const Status& status);
     void hand_over(Sending& message, Receiving& receiving);
     bool advance(int peer);
-    [[nodiscard]] bool is_late(const Operation& operation, TimePoint now);
     [[nodiscard]] Peer* peer(int rank) const { return peers_[static_cast<size_t>(rank)].get(); }
     [[nodiscard]] Peer* asked_by(const Receive& call) const {
         return call.source == any_source ? anybody_.get() : peer(call.source);
@@ -130,7 +130,7 @@ private:
     bool wakes_ = false;  // an operation has ended whose thread may sleep
     uint64_t turns_ = 0;
     size_t in_background_ = 0;
-    TimePoint next_expiry_ = TimePoint::max();
+    Expiries expiries_;
 };
 
 }  // namespace tutti::message

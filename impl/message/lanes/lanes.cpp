@@ -104,16 +104,11 @@ void LanePeer::send(Sending& message) {
     const auto outgoing = std::make_shared<Outgoing>(lanes_->keep(), message, ++sent_);
     queues_.later([outgoing] { outgoing->post(); });
     message.outgoing = outgoing;
-    under_way_.push_back(message);
 }
 
 void LanePeer::withdraw(Sending& message, const Status& status) {
     const auto outgoing = std::static_pointer_cast<Outgoing>(message.outgoing);
     queues_.later([outgoing, status] { outgoing->time_out(status); });
-}
-
-void LanePeer::for_unmoved(const std::function<void(Sending&)>& act) {
-    under_way_.find([&](Sending& message) { return act(message), false; });
 }
 
 bool LanePeer::take(Receiving& receiving, Arrival& arrival) {

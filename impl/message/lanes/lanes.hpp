@@ -101,7 +101,6 @@ public:
     [[nodiscard]] bool is_driven() const override { return false; }
     void send(Sending& message) override;
     void withdraw(Sending& message, const Status& status) override;
-    void for_unmoved(const std::function<void(Sending&)>& act) override;
     bool take(Receiving& receiving, Arrival& arrival) override;
     void add_waiting(int tag) override { lanes_->add_waiting(queues_, rank_, tag); }
     void remove_waiting(int tag) noexcept override { lanes_->remove_waiting(rank_, tag); }
@@ -112,7 +111,6 @@ private:
     const std::shared_ptr<Lanes> lanes_;
     const int rank_;
     uint64_t sent_ = 0;
-    List<Sending> under_way_;
 };
 
 }  // namespace tutti::message

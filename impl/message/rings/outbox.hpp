@@ -33,13 +33,6 @@ public:
 
     // Ends it, if nothing of it has moved; else it goes on.
     bool withdraw(Sending& message, const Status& status);
-    // act(message) for each of which nothing is known to have moved; it may withdraw that one.
-    template <typename Act>
-    void for_unmoved(Act&& act) {
-        for (List<Sending>* const list : {&queued_, &offered_}) {
-            list->find([&](Sending& message) { return act(message), false; });
-        }
-    }
     // Ends all.
     void fail(const Status& status);
 

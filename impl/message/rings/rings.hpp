@@ -49,9 +49,6 @@ public:
     void withdraw(Sending& message, const Status& status) override {
         outbox_.withdraw(message, status);
     }
-    void for_unmoved(const std::function<void(Sending&)>& act) override {
-        outbox_.for_unmoved(act);
-    }
     bool take(Receiving& receiving, Arrival& arrival) override {
         return inbox_.take(receiving, static_cast<OfferedArrival&>(arrival));
     }
