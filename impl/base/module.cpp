@@ -15,11 +15,17 @@ namespace tutti {
 
 namespace {
 
-// Where this code lies, if it lies in a file.
-std::string own_folder() {
+// Where this code lies, if it lies in a file: as the loader found it, and where links lead from there.
+std::vector<std::string> own_folders() {
     Dl_info info{};
-    if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0) return {};
-    return std::filesystem::path(info.dli_fname).parent_path();
+    if (dladdr(reinterpret_cast<const void*>(&own_folders), &info) == 0) return {};
+    const std::filesystem::path file = info.dli_fname;
+    std::vector<std::string> folders;
+    if (file.has_parent_path()) folders.push_back(file.parent_path());
+    std::error_code ignored;
+    const std::filesystem::path real = std::filesystem::canonical(file, ignored).parent_path();
+    if (!real.empty() && real != file.parent_path()) folders.push_back(real);
+    return folders;
 }
 
 std::string variable_of(const std::string& name) {
@@ -41,7 +47,7 @@ std::vector<std::string> places(const std::string& name) {
     }
     const std::string file = cat("libtutti-", name, ".so");
     std::vector<std::string> all;
-    if (const std::string folder = own_folder(); !folder.empty()) {
+    for (const std::string& folder : own_folders()) {
         all.push_back(cat(folder, "/", file));
         all.push_back(cat(folder, "/tutti/", file));
     }

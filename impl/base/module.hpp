@@ -7,8 +7,8 @@
 
 namespace tutti {
 
-// Where TUTTI_<NAME>_MODULE says, else beside this library or in the folder tutti there, else
-// where the system looks for libraries.
+// Where TUTTI_<NAME>_MODULE says, else beside this library or in the folder tutti there, with and
+// without following links, else where the system looks for libraries.
 struct Module {
     std::string place;      // the file as it was found
     void* entry = nullptr;  // the symbol
