@@ -4,13 +4,10 @@ include(CMakePackageConfigHelpers)
 set_target_properties(tutti_fortran PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS tutti_fortran EXPORT tutti_fortran
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT fortran)
-install(DIRECTORY "${modules}/" DESTINATION "${TUTTI_FORTRAN_MODULES}" COMPONENT fortran
+install(DIRECTORY "${modules}/" DESTINATION "${modules_folder}" COMPONENT fortran
         FILES_MATCHING PATTERN "*.mod")
 
-string(REGEX REPLACE "[^/]+" ".." up "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-configure_file(tutti-fortran.pc.in tutti-fortran.pc @ONLY)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tutti-fortran.pc"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT fortran)
+tutti_install_pc(tutti-fortran.pc fortran libdir "${CMAKE_INSTALL_LIBDIR}" moduledir "${modules_folder}")
 
 # find_package(tutti_fortran) brings tutti::tutti_fortran.
 set(config "${CMAKE_INSTALL_LIBDIR}/cmake/tutti_fortran")

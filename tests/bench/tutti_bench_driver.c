@@ -63,13 +63,24 @@ static void add_numbers(const options* asked) {
     add_option("--patience", patience);
 }
 
+/* Near the program, as in the build and where an installed tree was moved; else where it is installed. */
+static void find_driver(const char* folder, char* driver, size_t size) {
+    snprintf(driver, size, "%s/../share/tutti/bench/against.py", folder);
+    if (access(driver, R_OK) == 0) return;
+    const char* const installed = TUTTI_BENCH_SCRIPTS;
+    const int is_absolute = installed[0] == '/';
+    snprintf(driver, size, "%s%s%s/against.py", is_absolute ? "" : folder, is_absolute ? "" : "/",
+             installed);
+}
+
 void become_driver(const options* asked) {
-    static char self[4096], driver[4200];
+    static char self[4096], driver[8400];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char* const slash = length > 0 ? strrchr(self, '/') : NULL;
     if (slash == NULL) refuse("/proc/self/exe cannot be read, it tells where against.py is");
-    snprintf(driver, sizeof driver, "%.*s/../share/tutti/bench/against.py", (int)(slash - self),
-             self);
+    *slash = '\0';
+    find_driver(self, driver, sizeof driver);
+    *slash = '/';
     add_option("python3", "-B");
     add_option(driver, self);
     add_lists(asked);

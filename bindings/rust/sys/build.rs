@@ -17,6 +17,6 @@ fn main() {
 /// where it always does.
 fn ask_pkg_config() -> Option<String> {
     let asked = Command::new("pkg-config").args(["--variable=libdir", "tutti"]).output().ok()?;
-    let folder = String::from_utf8(asked.stdout).ok()?.trim().to_owned();
+    let folder = String::from_utf8(asked.stdout).ok()?.trim().replace("\\ ", " ");
     (asked.status.success() && !folder.is_empty()).then_some(folder)
 }
