@@ -38,24 +38,34 @@ in_root() {
 
 # above_root FOLDER LAYER COMMAND...: in the layer above, which is kept, and without a network but its own loopback.
 # What lies in LAYER/shared is /shared in there; a compiler cache at $TUTTI_DEB_CCACHE is /ccache.
-above_root() {
-    local folder=$1 layer=$2
-    shift 2
+above_root() { in_layer --net "$@"; }
+
+# online_above_root FOLDER LAYER COMMAND...: the same with this machine's network.
+online_above_root() { in_layer --mount "$@"; }
+
+# in_layer OPTION FOLDER LAYER COMMAND...: OPTION is one more of unshare's.
+in_layer() {
+    local option=$1 folder=$2 layer=$3
+    shift 3
     mkdir -p "$layer/above" "$layer/work" "$layer/root" "$layer/shared"
-    unshare --mount --net --pid --fork -- sh -c '
+    unshare --mount --pid --fork --kill-child "$option" -- sh -c '
         set -eu
-        folder=$1 layer=$2 cache=$3
-        shift 3
+        option=$1 folder=$2 layer=$3 cache=$4
+        shift 4
         mount -t overlay overlay -o "lowerdir=$folder,upperdir=$layer/above,workdir=$layer/work" "$layer/root"
         mount -t proc proc "$layer/root/proc"
         mkdir -p "$layer/root/dev/shm" "$layer/root/shared" "$layer/root/ccache"
         mount -t tmpfs tmpfs "$layer/root/dev/shm"
         mount --bind "$layer/shared" "$layer/root/shared"
         [ -z "$cache" ] || mount --bind "$cache" "$layer/root/ccache"
-        ip link set lo up
+        if [ "$option" = --net ]; then
+            ip link set lo up
+        else
+            cp -L /etc/resolv.conf "$layer/root/etc/resolv.conf"
+        fi
         chroot "$layer/root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
             DEBIAN_FRONTEND=noninteractive DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-}" "$@"
-    ' above_root "$folder" "$layer" "${TUTTI_DEB_CCACHE:-}" "$@"
+    ' in_layer "$option" "$folder" "$layer" "${TUTTI_DEB_CCACHE:-}" "$@"
 }
 
 # remove_layer LAYER: its mounts ended with the namespace.
