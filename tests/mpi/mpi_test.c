@@ -460,6 +460,183 @@ static void case_after_the_end(void) {
     tutti_store_release(store);
 }
 
+/* A receive of the program's that takes whatever comes on MPI_COMM_WORLD. */
+typedef struct {
+    MPI_Request request;
+    int32_t values[1000];
+} open_receive;
+
+static void begin_open_receive(open_receive* one) {
+    memset(one->values, -1, sizeof one->values);
+    MPI_Irecv(one->values, 1000, MPI_INT32_T, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+              &one->request);
+}
+
+/* Gets the program's message, and nothing before that. */
+static void end_open_receive(open_receive* one) {
+    const int32_t value = 100 + rank;
+    const int from = (rank + size - 1) % size;
+    int has_come = 1, count = 0;
+    MPI_Status status;
+    MPI_Test(&one->request, &has_come, &status);
+    EXPECT(!has_come);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Send(&value, 1, MPI_INT32_T, (rank + 1) % size, 28277, MPI_COMM_WORLD);
+    MPI_Wait(&one->request, &status);
+    MPI_Get_count(&status, MPI_INT32_T, &count);
+    EXPECT(count == 1 && one->values[0] == 100 + from && one->values[1] == -1);
+    EXPECT(status.MPI_SOURCE == from && status.MPI_TAG == 28277);
+}
+
+/* The members alone make the group; or NULL. */
+static tutti_group* make_part(tutti_group* group, int32_t first, int32_t count) {
+    tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
+    const int32_t members[] = {first + 1, first};
+    tutti_group* part = NULL;
+    options.use_local_synchronization = 1;
+    if (rank < first || rank >= first + count) return NULL;
+    OK(tutti_new_group(group, count == 1 ? &members[1] : members, count, NULL, NULL, &options,
+                       &part, &error));
+    return part;
+}
+
+static void use_groups(tutti_group* group) {
+    const int32_t ranks[] = {2, 0, 1};
+    const int64_t sizes[] = {1, 2};
+    tutti_group *all, *part;
+    expect_sum(group, size);
+    OK(tutti_new_group(group, NULL, 0, NULL, NULL, NULL, &all, &error));
+    expect_sum(all, size);
+    OK(tutti_split_group(all, ranks, 3, sizes, 2, NULL, NULL, &part, &error));
+    expect_sum(part, rank == 2 ? 1 : 2);
+    leave(part);
+    for (int32_t first = 0; first < size; ++first) {
+        part = make_part(group, first, first + 1 < size ? 2 : 1);
+        if (part == NULL) continue;
+        expect_sum(part, tutti_get_world_size(part));
+        leave(part);
+    }
+    for (int sends = 0; sends < 2; ++sends) {
+        int64_t value = rank;
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT64);
+        if (sends == rank % 2) {
+            if (rank + 1 < size) OK(tutti_send(all, &buffer, rank + 1, 3, NULL, NULL, &error));
+        } else if (rank > 0) {
+            int32_t source = -1;
+            OK(tutti_recv(all, &buffer, -1, 3, NULL, &source, NULL, &error));
+            EXPECT(source == rank - 1 && value == source);
+        }
+    }
+    leave(all);
+}
+
+static void beside_an_open_receive(int level) {
+    open_receive receive;
+    tutti_group* group;
+    begin_mpi(level);
+    begin_open_receive(&receive);
+    OK(meet(&group));
+    use_groups(group);
+    works_in_background(group);
+    end_open_receive(&receive);
+    leave(group);
+    expect_mpi_works();
+    MPI_Finalize();
+}
+
+static void case_open_receive(void) {
+    beside_an_open_receive(MPI_THREAD_SERIALIZED);
+}
+static void case_open_receive_with_all_threads(void) {
+    beside_an_open_receive(MPI_THREAD_MULTIPLE);
+}
+static void case_open_receive_with_one_thread(void) {
+    beside_an_open_receive(MPI_THREAD_SINGLE);
+}
+
+/* The module has initialised MPI, and the program uses it as well. */
+static void case_open_receive_later(void) {
+    open_receive receive;
+    OK(tutti_init_process_group(backend, NULL, NULL, -1, -1, NULL, &error));
+    size = tutti_get_world_size(TUTTI_GROUP_WORLD);
+    rank = tutti_get_rank(TUTTI_GROUP_WORLD);
+    begin_open_receive(&receive);
+    use_groups(TUTTI_GROUP_WORLD);
+    end_open_receive(&receive);
+    OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
+}
+
+static tutti_status gather_part(const void* input, void* output, size_t bytes, void* part,
+                                tutti_error* out) {
+    (void)out;
+    MPI_Allgather(input, (int)bytes, MPI_BYTE, output, (int)bytes, MPI_BYTE, *(MPI_Comm*)part);
+    return TUTTI_OK;
+}
+
+/* Ranks 0 and 1 make a group, and there was none of all before. Open MPI gives the messages of
+ * MPI_Comm_create_group to the program's receive: then the time is up, and without threads MPI
+ * takes no further call. */
+static void open_receive_in_a_part(int level) {
+    tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
+    open_receive receive;
+    tutti_group* group = NULL;
+    MPI_Comm part;
+    begin_mpi(level);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < 2, rank, &part);
+    begin_open_receive(&receive);
+#ifdef OPEN_MPI
+    options.timeout_ms = 2000;
+#endif
+    tutti_status status = TUTTI_OK;
+    if (rank < 2) {
+        status = tutti_group_create_with_allgather(backend, gather_part, &part, NULL, rank, 2,
+                                                   &options, &group, &error);
+    }
+#ifdef OPEN_MPI
+    EXPECT(status == TUTTI_OK || status == TUTTI_ERR_TIMEOUT);
+#else
+    EXPECT(status == TUTTI_OK);
+#endif
+    if (group != NULL) {
+        expect_sum(group, 2);
+        leave(group);
+    } else if (rank < 2 && level < MPI_THREAD_MULTIPLE) {
+        tutti_store* store;
+        OK(tutti_hash_store_create(&store, &error));
+        EXPECT(tutti_group_create(backend, store, NULL, 0, 1, NULL, &group, &error) ==
+               TUTTI_ERR_BACKEND);
+        SAYS("MPI is still making the communicator");
+        tutti_store_release(store);
+    }
+    printf("rank %d goes on\n", rank);
+    fflush(stdout);
+    _exit(0);
+}
+
+static void case_open_receive_in_a_part(void) {
+    open_receive_in_a_part(MPI_THREAD_SERIALIZED);
+}
+static void case_open_receive_in_a_part_with_all_threads(void) {
+    open_receive_in_a_part(MPI_THREAD_MULTIPLE);
+}
+
+/* The last rank has begun MPI, and makes no group: the others are told in time. */
+static void case_a_rank_never_comes(void) {
+    tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
+    begin_mpi(MPI_THREAD_SERIALIZED);
+    options.timeout_ms = 300;
+    if (rank != size - 1) {
+        EXPECT(tutti_init_process_group(backend, NULL, NULL, -1, -1, &options, &error) ==
+               TUTTI_ERR_TIMEOUT);
+        if (rank == 0) SAYS("2, which ha"); /* alone, or with one that was slow */
+    }
+    expect_mpi_works();
+    OK(tutti_init_process_group(backend, NULL, NULL, -1, -1, NULL, &error));
+    expect_sum(TUTTI_GROUP_WORLD, size);
+    OK(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
+    MPI_Finalize();
+}
+
 /* Run without a launcher: a rank is a process of MPI's job. */
 static void case_without_mpirun(void) {
     tutti_store* store;
@@ -494,6 +671,13 @@ static const struct {
     {"splits", case_splits},
     {"a_split_is_refused", case_a_split_is_refused},
     {"after_the_end", case_after_the_end},
+    {"open_receive", case_open_receive},
+    {"open_receive_with_all_threads", case_open_receive_with_all_threads},
+    {"open_receive_with_one_thread", case_open_receive_with_one_thread},
+    {"open_receive_later", case_open_receive_later},
+    {"open_receive_in_a_part", case_open_receive_in_a_part},
+    {"open_receive_in_a_part_with_all_threads", case_open_receive_in_a_part_with_all_threads},
+    {"a_rank_never_comes", case_a_rank_never_comes},
     {"without_mpirun", case_without_mpirun},
 };
 

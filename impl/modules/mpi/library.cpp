@@ -176,6 +176,20 @@ bool Closed::test(std::vector<InFlight>& thrown_away) {
     return goodbyes_to_come == 0 && owner.use_count() == 1;
 }
 
+bool World::advance() {
+    if (is_there_) return true;
+    if (!has_begun_) {
+        must(MPI_Comm_idup(MPI_COMM_WORLD, &comm_, &request_), "MPI_Comm_idup");
+        has_begun_ = true;
+    }
+    int is_done = 0;
+    must(MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE), "MPI_Comm_idup");
+    if (is_done == 0) return false;
+    must(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    is_there_ = true;
+    return true;
+}
+
 Library& Library::get() {
     static Library& only = *new Library;
     return only;
@@ -194,6 +208,7 @@ void Library::finalize() {
     Library& self = get();
     // A child of fork has no part in it.
     if (self.is_over_ || self.has_lost_a_process || self.process_ != getpid()) return;
+    if (self.given_up_calls > 0) return;  // it would wait for them
     MPI_Finalize();
 }
 
@@ -231,6 +246,7 @@ void Library::begin() {
 
 bool Library::may_call() const {
     if (!has_begun_ || is_over_) return false;
+    if (given_up_calls > 0 && !is_for_all_threads_) return false;
     if (!is_for_one_thread_) return true;
     int is_main = 0;
     MPI_Is_thread_main(&is_main);
@@ -240,6 +256,11 @@ bool Library::may_call() const {
 void Library::need() const {
     if (may_call()) return;
     if (is_over_) throw Failure{TUTTI_ERR_UNSUPPORTED, "MPI_Finalize has been called"};
+    if (given_up_calls > 0) {
+        throw Failure{TUTTI_ERR_BACKEND,
+                      "MPI is still making the communicator of a group that did not open in time, "
+                      "and without MPI_THREAD_MULTIPLE it takes no other calls"};
+    }
     throw Failure{TUTTI_ERR_UNSUPPORTED,
                   "the program has initialised MPI for one thread: that one alone can call; "
                   "MPI_Init_thread with MPI_THREAD_SERIALIZED lets all"};

@@ -86,6 +86,23 @@ struct Closed {
     bool test(std::vector<InFlight>& thrown_away);
 };
 
+// The module's own duplicate of MPI_COMM_WORLD, for other communicators to be made of. With the
+// library's lock.
+class World {
+public:
+    [[nodiscard]] bool is_there() const { return is_there_; }
+    [[nodiscard]] MPI_Comm comm() const { return comm_; }
+    // Begins it, unless it has begun, which all processes must do; true once it is there. What one
+    // rank gave up waiting for goes on when it is asked for again.
+    bool advance();
+
+private:
+    MPI_Comm comm_ = MPI_COMM_NULL;  // MPI writes it
+    MPI_Request request_ = MPI_REQUEST_NULL;
+    bool has_begun_ = false;
+    bool is_there_ = false;
+};
+
 class Library {
 public:
     static Library& get();
@@ -96,6 +113,9 @@ public:
     void begin();
     // Whether several threads may call it at the same time.
     [[nodiscard]] bool is_for_all_threads() const { return is_for_all_threads_; }
+    // Whether the one that initialised it must make all calls.
+    [[nodiscard]] bool is_for_one_thread() const { return is_for_one_thread_; }
+    [[nodiscard]] World& world() { return world_; }
     // Whether MPI lives, and this thread may call it.
     [[nodiscard]] bool may_call() const;
     // Throws what is in the way, if it may not.
@@ -111,6 +131,8 @@ public:
     std::atomic<bool> has_lost_a_process{false};
     // One group at a time makes its communicators, on all of its ranks.
     std::atomic_flag is_opening = ATOMIC_FLAG_INIT;
+    // Threads that MPI has not let go in time. Unless it is for all threads, no other may call.
+    std::atomic<int> given_up_calls{0};
 
 private:
     static int forget(MPI_Comm, int, void*, void*);
@@ -122,6 +144,7 @@ private:
     bool is_for_one_thread_ = false;
     bool is_for_all_threads_ = false;
     int process_ = 0;  // that initialised it
+    World world_;
     std::vector<InFlight> abandoned_;
     std::vector<Closed> closed_;
 };
