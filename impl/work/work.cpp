@@ -166,6 +166,8 @@ std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> work
         if (found == works.end()) return std::nullopt;
         return static_cast<size_t>(found - works.begin());
     };
+    std::optional<size_t> index = finished();
+    if (index) return index;
     std::vector<std::shared_ptr<Progress>> polled;
     for (const auto& work : works) {
         if (auto moves_it = work->progress()) polled.push_back(std::move(moves_it));
@@ -176,7 +178,7 @@ std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> work
         const Lock lock(work->mutex_);
         work->waiters_.push_back(waiter);
     }
-    std::optional<size_t> index = finished();  // what finished before it knew of the waiter
+    index = finished();  // what finished before it knew of the waiter
     if (!index) {
         waiter->wait(polling, deadline);
         index = finished();
