@@ -15,7 +15,7 @@ namespace tutti {
 
 namespace {
 
-// Where this code lies, if it lies in a file: as the loader found it, and where links lead from there.
+// Where this code lies, if it lies in a file: as the loader found it, and where links lead to.
 std::vector<std::string> own_folders() {
     Dl_info info{};
     if (dladdr(reinterpret_cast<const void*>(&own_folders), &info) == 0) return {};

@@ -63,7 +63,7 @@ static void add_numbers(const options* asked) {
     add_option("--patience", patience);
 }
 
-/* Near the program, as in the build and where an installed tree was moved; else where it is installed. */
+/* Near the program, as in the build and in a tree that was moved; else where it is installed. */
 static void find_driver(const char* folder, char* driver, size_t size) {
     snprintf(driver, size, "%s/../share/tutti/bench/against.py", folder);
     if (access(driver, R_OK) == 0) return;
