@@ -3,16 +3,17 @@
 
 # The folder of what is built or unpacked once for all source trees.
 cache_folder() {
-    local home=${HOME:-}
+    local home=${HOME:-} caches=${XDG_CACHE_HOME:-}
     if [ -n "${TUTTI_CACHE:-}" ]; then
         [[ $TUTTI_CACHE = /* ]] || fail "TUTTI_CACHE must be an absolute path, not $TUTTI_CACHE"
         echo "$TUTTI_CACHE"
         return
     fi
     [ -n "$home" ] || home=$(getent passwd "$(id -u)" | cut -d : -f 6)
-    [ -n "${XDG_CACHE_HOME:-}$home" ] ||
+    [[ $caches = /* ]] || caches=  # a relative path counts as none, by the specification of that variable
+    [ -n "$caches$home" ] ||
         fail "HOME is not set, and user $(id -u) has no home: set TUTTI_CACHE to a folder for what is built only once"
-    echo "${XDG_CACHE_HOME:-$home/.cache}/tutti"
+    echo "${caches:-$home/.cache}/tutti"
 }
 
 # Whether a folder, which is made if needed, can be written. If not, prints the system's words.
