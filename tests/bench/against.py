@@ -60,7 +60,7 @@ class Bench:
             on_store = set()
             for ranks in self.ranks:
                 for operation in self.operations:
-                    if operation == "sendrecv_pingpong" and ranks != 2:
+                    if operation in ("sendrecv_pingpong", "many_receives") and ranks != 2:
                         continue
                     if operation.startswith("store_"):  # one rank, whatever is asked
                         if operation in on_store:

@@ -12,6 +12,7 @@ const operation operations[] = {
     {"all_to_all", "all_to_all", ALL_TO_ALL, OF_SIZE, 1},
     {"barrier", "barrier", BARRIER, WITHOUT_SIZE, 1},
     {"sendrecv_pingpong", "sendrecv_pingpong", PING_PONG, OF_SIZE, 0},
+    {"many_receives", "many_receives", MANY_RECEIVES, OF_SIZE, 0},
     {"gather", "gather", GATHER, OF_SIZE, 1},
     {"scatter", "scatter", SCATTER, OF_SIZE, 1},
     {"ddp", "ddp_4x25MiB", DDP, WITHOUT_SIZE, 0},
@@ -70,6 +71,24 @@ int has_size(const cell* of) {
     return of->op->of == OF_SIZE || of->op->of == ON_STORE;
 }
 
+int is_for_two(const cell* of) {
+    return of->op->kind == PING_PONG || of->op->kind == MANY_RECEIVES;
+}
+
+int64_t messages_of(const cell* of) {
+    return of->count / of->piece;
+}
+
+static void divide_into_messages(cell* of, int64_t size) {
+    int64_t messages = of->bytes / MANY_BYTES;
+    if (messages > MANY) messages = MANY;
+    if (messages > of->count) messages = of->count;
+    if (messages < 1) messages = 1;
+    of->piece = of->count / messages;
+    of->count = messages * of->piece;
+    of->bytes = of->count * size;
+}
+
 void set_bytes(cell* of, int64_t bytes, int ranks) {
     const int64_t size = (int64_t)element_types[of->element].size;
     of->bytes = bytes;
@@ -81,4 +100,5 @@ void set_bytes(cell* of, int64_t bytes, int ranks) {
         of->bytes = 0;
     of->count = of->bytes / size;
     of->piece = of->count / ranks > 0 ? of->count / ranks : 1;
+    if (of->op->kind == MANY_RECEIVES) divide_into_messages(of, size);
 }

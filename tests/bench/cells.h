@@ -17,6 +17,7 @@ typedef enum operation_kind {
     ALL_TO_ALL,
     BARRIER,
     PING_PONG,
+    MANY_RECEIVES,
     GATHER,
     SCATTER,
     DDP,
@@ -54,6 +55,8 @@ enum { FLOAT32 = 10 };
 extern const operation operations[];
 extern const int operation_count;
 
+/* At most so many messages of MANY_RECEIVES, which are of so many bytes at least. */
+enum { MANY = 1 << 17, MANY_BYTES = 8 };
 enum { LARGE = 1 << 18, DDP_BUCKETS = 4, DDP_BUCKET_BYTES = 25 << 20, ADD_BYTES = 8 };
 
 typedef struct cell {
@@ -63,7 +66,8 @@ typedef struct cell {
     int64_t bytes;     /* the tensor of a rank; where it is split, all its pieces */
     int element;       /* index into element_types */
     int64_t count;     /* elements of the tensor */
-    int64_t piece;     /* elements of a piece, where the tensor is split among the ranks */
+    int64_t piece;     /* elements of a piece, where the tensor is split among the ranks, or
+                          into messages */
     void* input;
     void* output;
 } cell;
@@ -99,6 +103,8 @@ void cell_label(const cell* of, char* text, size_t size);
 int uses_store(const cell* of);
 int uses_tensor(const cell* of);
 int has_size(const cell* of);
+int is_for_two(const cell* of);      /* ranks, no more and no less */
+int64_t messages_of(const cell* of); /* of MANY_RECEIVES, each of a piece */
 /* Sets the counts for so many ranks. */
 void set_bytes(cell* of, int64_t bytes, int ranks);
 

@@ -54,6 +54,8 @@ static int64_t input_count(const cell* of, int rank, int ranks) {
             return rank == 0 ? of->count : 0;
         case PING_PONG:
             return rank < 2 ? of->count : 0;
+        case MANY_RECEIVES:
+            return rank == 0 ? of->count : 0;
         default:
             return of->count;
     }
@@ -93,6 +95,8 @@ static writing written(const cell* of, int rank, int ranks) {
             return (writing){0, 1, 0, rank * piece, piece};
         case PING_PONG:
             return (writing){0, rank < 2, 1 - rank, 0, count};
+        case MANY_RECEIVES:
+            return (writing){0, rank == 1, 0, 0, count};
         default:
             return (writing){0, 0, 0, 0, 0};
     }

@@ -49,7 +49,7 @@ static int64_t work_out(const cell* of) {
             for (int64_t i = 0; i < piece; ++i) out[got++] = given[rank][own_rank * piece + i];
     } else if (kind == SCATTER) {
         for (; got < piece; ++got) out[got] = given[0][own_rank * piece + got];
-    } else if (kind == BROADCAST && own_rank != 0) {
+    } else if ((kind == BROADCAST && own_rank != 0) || (kind == MANY_RECEIVES && own_rank == 1)) {
         for (; got < count; ++got) out[got] = given[0][got];
     } else if (kind == PING_PONG && own_rank < 2) {
         for (; got < count; ++got) out[got] = given[1 - own_rank][got];
@@ -93,9 +93,9 @@ static int measured(const char* name, int64_t iterations, result* out, char* why
     return measure(&with, &of, &how, out, why);
 }
 
-static const char* const names[] = {"all_reduce",     "broadcast",  "reduce",
-                                    "reduce_scatter", "all_gather", "gather",
-                                    "scatter",        "all_to_all", "sendrecv_pingpong"};
+static const char* const names[] = {
+    "all_reduce", "broadcast", "many_receives", "reduce",     "reduce_scatter",
+    "all_gather", "gather",    "scatter",       "all_to_all", "sendrecv_pingpong"};
 
 static void right_results_pass_on_every_rank(void** state) {
     char why[WHY];

@@ -33,6 +33,24 @@ static int ping_pong(const cell* of, int count) {
     return MPI_SUCCESS;
 }
 
+static int move_pieces(const cell* of, int count) {
+    static MPI_Request requests[MANY];
+    const int messages = (int)messages_of(of);
+    char go = 0;
+    if (rank > 1) return MPI_SUCCESS;
+    if (rank == 0) MPI_Recv(&go, 1, MPI_CHAR, 1, MANY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < messages; ++i) {
+        const int number = rank == 0 ? i : messages - 1 - i;
+        const size_t at = (size_t)number * (size_t)count * (size_t)element_size;
+        if (rank == 0)
+            MPI_Isend((char*)of->input + at, count, type, 1, number, MPI_COMM_WORLD, &requests[i]);
+        else
+            MPI_Irecv((char*)of->output + at, count, type, 0, number, MPI_COMM_WORLD, &requests[i]);
+    }
+    if (rank == 1) MPI_Send(&go, 1, MPI_CHAR, 0, MANY, MPI_COMM_WORLD);
+    return MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+}
+
 static int reduce_buckets(const cell* of, int together) {
     const int count = (int)(of->count / DDP_BUCKETS);
     MPI_Request requests[DDP_BUCKETS];
@@ -71,6 +89,8 @@ static int call(const cell* of) {
             return !MPI_Barrier(world);
         case PING_PONG:
             return !ping_pong(of, count);
+        case MANY_RECEIVES:
+            return !move_pieces(of, piece);
         case GATHER:
             return !MPI_Gather(in, count, type, out, count, type, 0, world);
         case SCATTER:

@@ -25,7 +25,7 @@ void measure_all(const peer* it, int argc, char** argv) {
     use_data(find_data(argv[5]));
     for (char *names = argv[2], *name; (name = strsep(&names, ",")) != NULL;) {
         if (!find_operation(name, &now)) it->die(name);
-        if (now.op->kind == PING_PONG && ranks != 2) continue;
+        if (is_for_two(&now) && ranks != 2) continue;
         char* const list = strdup(argv[3]);
         char* sizes = list;
         for (char* size; (size = strsep(&sizes, ",")) != NULL;) {

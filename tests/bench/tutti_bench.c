@@ -129,7 +129,7 @@ static int run_cell(const job* todo, cell* of, library* with, int first, char* w
 
 static int wanted(const job* todo, const cell* of, int ranks) {
     if (todo->store_only >= 0 && uses_store(of) != todo->store_only) return 0;
-    return of->op->kind != PING_PONG || ranks == 2;
+    return !is_for_two(of) || ranks == 2;
 }
 
 static int run_cells(const job* todo, library* with, char* why) {
@@ -142,7 +142,7 @@ static int run_cells(const job* todo, library* with, char* why) {
         cell now = asked->operations[i];
         now.element = asked->element;
         if (!wanted(todo, &now, with->ranks)) {
-            if (now.op->kind == PING_PONG && with->rank == 0 && todo->store_only != 1)
+            if (is_for_two(&now) && with->rank == 0 && todo->store_only != 1)
                 fprintf(stderr, "tutti-bench: %s is for 2 ranks, left out for %d\n", now.op->name,
                         with->ranks);
             continue;

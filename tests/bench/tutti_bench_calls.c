@@ -52,6 +52,33 @@ static tutti_status ping_pong(void) {
     return status;
 }
 
+/* Rank 1 posts a receive for each piece, from the last to the first, then rank 0 sends them. */
+static tutti_status move_pieces(const cell* of) {
+    static tutti_work* works[MANY];
+    static char go;
+    tutti_group* const world = TUTTI_GROUP_WORLD;
+    const tutti_buffer word = TUTTI_BUFFER_INIT(&go, 1, TUTTI_UINT8);
+    const int64_t messages = messages_of(of);
+    tutti_status status = TUTTI_OK;
+    int64_t started = 0;
+    if (rank > 1) return TUTTI_OK;
+    if (rank == 0) status = tutti_recv(world, &word, 1, MANY, NULL, NULL, NULL, &failure);
+    for (; started < messages && status == TUTTI_OK; ++started) {
+        const int64_t number = rank == 0 ? started : messages - 1 - started;
+        const int32_t tag = (int32_t)number;
+        const tutti_buffer one =
+            section(of, rank == 0 ? of->input : of->output, number * of->piece, of->piece);
+        works[started] = NULL;
+        status = rank == 0 ? tutti_send(world, &one, 1, tag, NULL, &works[started], &failure)
+                           : tutti_recv(world, &one, 0, tag, NULL, NULL, &works[started], &failure);
+    }
+    if (rank == 1 && status == TUTTI_OK)
+        status = tutti_send(world, &word, 0, MANY, NULL, NULL, &failure);
+    if (status == TUTTI_OK) status = tutti_work_wait_all(works, started, 0, &failure);
+    for (int64_t i = 0; i < started; ++i) tutti_work_release(works[i]);
+    return status;
+}
+
 /* The pattern of gradients in buckets: all are issued, then all are waited for. */
 static tutti_status reduce_buckets(void) {
     tutti_work* works[DDP_BUCKETS] = {NULL};
@@ -73,10 +100,10 @@ static tutti_status reduce_buckets_in_turn(void) {
     return status;
 }
 
-static tutti_status call(operation_kind kind) {
+static tutti_status call(const cell* of) {
     tutti_group* const world = TUTTI_GROUP_WORLD;
     tutti_error* const error = &failure;
-    switch (kind) {
+    switch (of->op->kind) {
         case ALL_REDUCE:
             return tutti_all_reduce(world, &input, &output, TUTTI_SUM, NULL, NULL, error);
         case BROADCAST:
@@ -96,6 +123,8 @@ static tutti_status call(operation_kind kind) {
             return tutti_barrier(world, NULL, NULL, error);
         case PING_PONG:
             return ping_pong();
+        case MANY_RECEIVES:
+            return move_pieces(of);
         case GATHER:
             return tutti_gather(world, &input, part_count > 0 ? part : NULL, part_count, 0, NULL,
                                 NULL, error);
@@ -112,5 +141,5 @@ static tutti_status call(operation_kind kind) {
 }
 
 int call_once(const cell* of) {
-    return call(of->op->kind) == TUTTI_OK;
+    return call(of) == TUTTI_OK;
 }

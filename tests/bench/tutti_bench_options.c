@@ -27,6 +27,8 @@ static const char usage[] =
     "                         all_reduce broadcast reduce reduce_scatter all_gather all_to_all\n"
     "                         barrier sendrecv_pingpong: the default\n"
     "                         gather scatter\n"
+    "                         many_receives: messages of 8 bytes, at most 131072 of them, whose\n"
+    "                         receives are posted before, in the opposite order (2 ranks)\n"
     "                         NAME_loop: NAME without barriers between iterations\n"
     "                         ddp: 4 x 25 MiB at once; ddp_blocking: one after the other\n"
     "                         store_set store_get store_add\n"
