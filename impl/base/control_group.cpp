@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hash.hpp"
@@ -81,16 +82,26 @@ uint64_t cached_files(const Group& group) {
     return sum;
 }
 
-std::optional<uint64_t> room_in(const Group& group) {
-    const std::string folder = group.folder + "/memory.";
-    const auto limit =
-        read_number<uint64_t>(folder + (group.is_version_2 ? "max" : "limit_in_bytes"));
-    const auto taken =
-        read_number<uint64_t>(folder + (group.is_version_2 ? "current" : "usage_in_bytes"));
+std::optional<GroupLimit> limit_in(const Group& group, const std::string& name,
+                                   const std::string& taken_name) {
+    const auto most = read_number<uint64_t>(cat(group.folder, "/", name));
+    const auto taken = read_number<uint64_t>(cat(group.folder, "/", taken_name));
     constexpr uint64_t no_limit = uint64_t{1} << 62;  // version 1 says so with a large number
-    if (!limit || !taken || *limit >= no_limit) return std::nullopt;
-    const uint64_t kept = *taken - std::min(*taken, cached_files(group));
-    return *limit - std::min(*limit, kept);
+    if (!most || !taken || *most >= no_limit) return std::nullopt;
+    return GroupLimit{group.folder, name, *most, *taken};
+}
+
+// What only caches files is not taken.
+std::optional<GroupLimit> memory_limit_in(const Group& group) {
+    auto limit = group.is_version_2
+                     ? limit_in(group, "memory.max", "memory.current")
+                     : limit_in(group, "memory.limit_in_bytes", "memory.usage_in_bytes");
+    if (limit) limit->taken -= std::min(limit->taken, cached_files(group));
+    return limit;
+}
+
+void take_tighter(std::optional<GroupLimit>& tightest, std::optional<GroupLimit> other) {
+    if (other && (!tightest || other->room() < tightest->room())) tightest = std::move(other);
 }
 
 uint64_t identity(const Group& group) {
@@ -119,10 +130,26 @@ std::optional<double> quota_in(const Group& group) {
 MemoryRoom memory_room(const std::string& root) {
     MemoryRoom least;
     for (const Group& group : groups_of("memory", root)) {
-        const auto bytes = room_in(group);
-        if (bytes && *bytes < least.bytes) least = {*bytes, identity(group)};
+        const auto limit = memory_limit_in(group);
+        if (limit && limit->room() < least.bytes) least = {limit->room(), identity(group)};
     }
     return least;
+}
+
+std::optional<GroupLimit> memory_limit(const std::string& root) {
+    std::optional<GroupLimit> tightest;
+    for (const Group& group : groups_of("memory", root)) {
+        take_tighter(tightest, memory_limit_in(group));
+    }
+    return tightest;
+}
+
+std::optional<GroupLimit> process_limit(const std::string& root) {
+    std::optional<GroupLimit> tightest;
+    for (const Group& group : groups_of("pids", root)) {
+        take_tighter(tightest, limit_in(group, "pids.max", "pids.current"));
+    }
+    return tightest;
 }
 
 double processor_quota(const std::string& root) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tutti {
@@ -12,8 +13,21 @@ struct MemoryRoom {
     uint64_t group = 0;           // that leaves no more, the same in all its processes; 0: none
 };
 
+// A limit of one of the groups.
+struct GroupLimit {
+    std::string group;  // its folder
+    std::string name;   // the file of the limit: "pids.max"
+    uint64_t most = 0;
+    uint64_t taken = 0;
+
+    [[nodiscard]] uint64_t room() const { return most - (taken < most ? taken : most); }
+};
+
 // `root` stands before all paths.
 MemoryRoom memory_room(const std::string& root = "");
+// Those that leave least; none: no group limits it.
+std::optional<GroupLimit> process_limit(const std::string& root = "");
+std::optional<GroupLimit> memory_limit(const std::string& root = "");
 // Processors at a time; infinite: as many as there are.
 double processor_quota(const std::string& root = "");
 

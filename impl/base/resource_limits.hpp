@@ -1,5 +1,6 @@
 // Errors for descriptors, memory, threads or file size that the system refuses this process:
-// OUT_OF_MEMORY, with the limit by the name under which a person can raise it. Any thread.
+// OUT_OF_MEMORY, with the limit by the name under which a person can raise it; and for calls that
+// it refuses as such. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,13 @@ std::string limit_text(int number);
 // For a system call that failed with that errno: "WHAT: Too many open files (EMFILE): this process
 // may ...". OUT_OF_MEMORY after an exhaustion, else the status given.
 Error system_error(tutti_status otherwise, std::string_view what, int number, int rank = -1);
-// For a thread that could not be started: OUT_OF_MEMORY.
+// The same for a call, "eventfd", that only systems that lack or filter it refuse with ENOSYS or
+// EPERM: then UNSUPPORTED, naming it. Any other errno is OUT_OF_MEMORY.
+Error call_error(std::string_view call, std::string_view what, int number, int rank = -1);
+// For a thread or a process that could not be started: OUT_OF_MEMORY with the limit that has been
+// reached, if that can be seen, or UNSUPPORTED.
 Error thread_error(std::string_view what, int number);
+Error process_error(std::string_view what, int number, int rank = -1);
 
 // Throws OUT_OF_MEMORY, saying `what`, if a file may not become so large: a file that did would
 // raise SIGXFSZ, which ends a process that has not arranged for it.

@@ -26,11 +26,6 @@ namespace tutti::launch {
 
 namespace {
 
-[[noreturn]] void no_room(const char* what, int fault) {
-    if (fault == EAGAIN) throw thread_error(what, fault);
-    throw system_error(TUTTI_ERR_OUT_OF_MEMORY, what, fault);
-}
-
 [[noreturn]] void cannot_run(const std::string& program, int fault) {
     throw CannotRun(TUTTI_ERR_INVALID_ARGUMENT,
                     cat("cannot run \"", program, "\": ", errno_text(fault)), -1, fault);
@@ -44,7 +39,7 @@ struct Pipe {
 Pipe make_pipe() {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-        no_room("cannot make a pipe", errno);
+        throw call_error("pipe2", "cannot make a pipe", errno);
     }
     return {net::Descriptor(ends[0]), net::Descriptor(ends[1])};
 }
@@ -168,7 +163,7 @@ Process start_process(const std::string& path, const std::vector<std::string>& a
         path.c_str(),      argument_pointers.data(), environment_pointers.data(), input,
         out.writing.get(), err.writing.get(),        report.writing.get(),        ::getpid()};
     const pid_t child = ::fork();
-    if (child < 0) no_room("cannot start a process", errno);
+    if (child < 0) throw process_error("cannot start a process", errno);
     if (child == 0) become(birth);
 
     report.writing.reset();

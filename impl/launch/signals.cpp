@@ -56,7 +56,7 @@ SignalInbox::SignalInbox(const std::vector<int>& wanted) {
     }
     inbox_ = net::Descriptor(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!inbox_.valid()) {
-        throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "cannot read signals", errno);
+        throw call_error("signalfd", "cannot read signals", errno);
     }
 }
 

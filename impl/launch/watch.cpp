@@ -18,7 +18,7 @@ Watch::Watch(const BootstrapResult& bootstrap, int attempt, const RendezvousTime
       times_(times),
       known_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!known_.valid()) {
-        throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "cannot make an event", errno);
+        throw call_error("eventfd", "cannot make an event", errno);
     }
     if (bootstrap_.placement.nodes.size() > 1) {
         thread_ = start_thread("watch", [this] { run(); });

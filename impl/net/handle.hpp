@@ -4,6 +4,7 @@
 
 #include <uv.h>
 
+#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -41,8 +42,11 @@ private:
     std::shared_ptr<Handle> kept_;
 };
 
-// Throws NETWORK for a negative result of libuv, OUT_OF_MEMORY for one of exhaustion.
+// Throws NETWORK for a negative result of libuv, OUT_OF_MEMORY for one of exhaustion, UNSUPPORTED
+// where the system refuses what libuv needs.
 inline void check_uv(int result, const char* what) {
+    if (-result == ENOSYS || -result == EPERM)
+        throw call_error("epoll_create1, epoll_ctl, eventfd2 or pipe2", what, -result);
     if (result < 0) throw system_error(TUTTI_ERR_NETWORK, what, -result);
 }
 

@@ -37,7 +37,7 @@ int Interruption::descriptor() {
     if (descriptor_.valid()) return descriptor_.get();
     descriptor_ =
         net::Descriptor(open_tracked([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
-    if (!descriptor_.valid()) throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
+    if (!descriptor_.valid()) throw call_error("eventfd", "eventfd", errno);
     if (happened()) make_readable(descriptor_.get());
     return descriptor_.get();
 }

@@ -46,7 +46,7 @@ static_assert(sizeof(Handshake) == Connector::handshake_bytes);
 
 net::Descriptor make_event() {
     net::Descriptor event(open_tracked([&] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
-    if (!event.valid()) throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
+    if (!event.valid()) throw call_error("eventfd", "eventfd", errno);
     return event;
 }
 

@@ -83,7 +83,7 @@ public:
         : descriptor_(
               open_tracked([] { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE); })) {
         if (descriptor_ < 0) {
-            throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
+            throw call_error("eventfd", "eventfd", errno);
         }
     }
     ~Spin() override { close_tracked(descriptor_); }

@@ -26,7 +26,7 @@ constexpr int64_t tick_ms = 20;          // without a call, after which the thre
 
 int open_event() {
     const int event = open_tracked([] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
-    if (event < 0) throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "eventfd", errno);
+    if (event < 0) throw call_error("eventfd", "eventfd", errno);
     return event;
 }
 

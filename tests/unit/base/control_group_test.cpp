@@ -12,7 +12,9 @@
 
 namespace {
 
+using tutti::memory_limit;
 using tutti::memory_room;
+using tutti::process_limit;
 using tutti::processor_quota;
 
 constexpr uint64_t gibibyte = uint64_t{1} << 30;
@@ -113,6 +115,30 @@ void more_than_the_limit_leaves_nothing(void**) {
     assert_true(memory_room(system.root()).bytes == 0);
 }
 
+void the_group_with_the_least_room_for_processes_is_named(void**) {
+    const System second({{"/proc/self/cgroup", "0::/job/inner"},
+                         {"/sys/fs/cgroup/job/inner/pids.max", "max"},
+                         {"/sys/fs/cgroup/job/inner/pids.current", "5"},
+                         {"/sys/fs/cgroup/job/pids.max", "20"},
+                         {"/sys/fs/cgroup/job/pids.current", "19"},
+                         {"/sys/fs/cgroup/pids.max", "100"},
+                         {"/sys/fs/cgroup/pids.current", "40"}});
+    const auto limit = process_limit(second.root());
+    assert_true(limit.has_value());
+    assert_string_equal(limit->group.c_str(), (second.root() + "/sys/fs/cgroup/job").c_str());
+    assert_string_equal(limit->name.c_str(), "pids.max");
+    assert_true(limit->most == 20 && limit->taken == 19 && limit->room() == 1);
+    const System first({{"/proc/self/cgroup", "8:pids:/a\n4:memory:/b"},
+                        {"/sys/fs/cgroup/pids/a/pids.max", "7"},
+                        {"/sys/fs/cgroup/pids/a/pids.current", "9"},
+                        {"/sys/fs/cgroup/memory/b/memory.limit_in_bytes", "4096"},
+                        {"/sys/fs/cgroup/memory/b/memory.usage_in_bytes", "1024"}});
+    assert_true(process_limit(first.root())->room() == 0);
+    assert_string_equal(memory_limit(first.root())->name.c_str(), "memory.limit_in_bytes");
+    assert_true(memory_limit(first.root())->most == 4096);
+    assert_false(process_limit(System({}).root()).has_value());
+}
+
 }  // namespace
 
 int main() {
@@ -122,6 +148,7 @@ int main() {
         TUTTI_TEST(a_limit_of_version_1_is_found_too),
         TUTTI_TEST(the_group_is_the_one_that_leaves_least),
         TUTTI_TEST(more_than_the_limit_leaves_nothing),
+        TUTTI_TEST(the_group_with_the_least_room_for_processes_is_named),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,11 +1,15 @@
 // Is a limit that stands in the way an OUT_OF_MEMORY that names it? One thread.
 #include "base/resource_limits.hpp"
 
+#include <pthread.h>
+
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <system_error>
 
+#include "base/control_group.hpp"
 #include "base/first_line.hpp"
 #include "base/thread.hpp"
 #include "support/limits.hpp"
@@ -54,10 +58,56 @@ void other_faults_stay_what_they_are(void**) {
 
 void address_space_is_named_where_it_is_limited(void**) {
     if (SANITIZED) skip();  // their own memory is beyond any limit
-    assert_string_equal(limit_text(ENOMEM).c_str(), "");
+    assert_null(strstr(limit_text(ENOMEM).c_str(), "ulimit"));
     const LowLimit space(RLIMIT_AS, rlim_t{1} << 34);
-    assert_string_equal(limit_text(ENOMEM).c_str(),
-                        "this process may have 16777216 KiB of address space (ulimit -v)");
+    assert_true(limit_text(ENOMEM).starts_with(
+        "this process may have 16777216 KiB of address space (ulimit -v)"));
+}
+
+void the_memory_of_a_control_group_is_named_where_it_is_limited(void**) {
+    const auto limit = memory_limit();
+    const std::string text = limit_text(ENOMEM);
+    if (!limit) {
+        assert_null(strstr(text.c_str(), "control group"));
+        return;
+    }
+    assert_non_null(
+        strstr(text.c_str(), cat("the control group ", limit->group, " may have ",
+                                 limit->most / 1024, " KiB of memory (", limit->name, ")")
+                                 .c_str()));
+}
+
+void a_stack_that_does_not_fit_is_named(void**) {
+    if (SANITIZED) skip();
+    pthread_attr_t before;
+    pthread_attr_t huge;
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_init(&huge), 0);
+    assert_int_equal(pthread_attr_setstacksize(&huge, size_t{1} << 48), 0);
+    assert_int_equal(pthread_setattr_default_np(&huge), 0);
+    const Status thread = thread_error("cannot start a thread", EAGAIN).status();
+    const Status process = process_error("cannot start a process", EAGAIN).status();
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    assert_true(says(thread, "there is no room for its stack of 274877906944 KiB (ulimit -s)"));
+    assert_false(says(thread, "ulimit -u"));
+    assert_false(says(process, "ulimit -s"));
+    assert_false(says(thread_error("cannot start a thread", EAGAIN).status(), "ulimit -s"));
+}
+
+void a_refused_call_is_named(void**) {
+    for (const int number : {EPERM, ENOSYS}) {
+        const Status event = call_error("eventfd", "making an event", number).status();
+        assert_int_equal(event.code, TUTTI_ERR_UNSUPPORTED);
+        assert_int_equal(event.system_errno, number);
+        assert_true(says(event, "making an event: this system") && says(event, "refuses eventfd"));
+        assert_int_equal(thread_error("a thread", number).status().code, TUTTI_ERR_UNSUPPORTED);
+        assert_int_equal(process_error("one", number, 3).status().code, TUTTI_ERR_UNSUPPORTED);
+        assert_int_equal(process_error("one", number, 3).status().rank, 3);
+    }
+    const LowLimit files(RLIMIT_NOFILE, 64);
+    const Status full = call_error("eventfd", "making an event", EMFILE).status();
+    assert_int_equal(full.code, TUTTI_ERR_OUT_OF_MEMORY);
+    assert_true(says(full, "64 open files (ulimit -n)"));
 }
 
 void a_thread_that_cannot_be_started_is_out_of_memory(void**) {
@@ -144,6 +194,9 @@ int main() {
         TUTTI_TEST(what_ran_out_is_out_of_memory_and_names_the_limit),
         TUTTI_TEST(other_faults_stay_what_they_are),
         TUTTI_TEST(address_space_is_named_where_it_is_limited),
+        TUTTI_TEST(the_memory_of_a_control_group_is_named_where_it_is_limited),
+        TUTTI_TEST(a_stack_that_does_not_fit_is_named),
+        TUTTI_TEST(a_refused_call_is_named),
         TUTTI_TEST(a_thread_that_cannot_be_started_is_out_of_memory),
         TUTTI_TEST(exceptions_of_others_are_read_for_what_ran_out),
         TUTTI_TEST(an_own_exhaustion_is_this_rank_s_whomever_it_was_about),
