@@ -7,12 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <random>
 #include <utility>
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "fields.hpp"
 #include "interruptible.hpp"
 #include "keys.hpp"
@@ -96,7 +96,7 @@ public:
           store_(std::move(store)),
           deadline_(deadline) {
         // Two nodes may have the same data.
-        const auto token = cat(::getpid(), ".", std::random_device{}());
+        const auto token = cat(::getpid(), ".", random_value<uint32_t>());
         card_ = join_fields({host_name(options), options.role,
                              std::to_string(options.nproc_per_node), std::to_string(options.nnodes),
                              std::to_string(options.max_restarts), token});

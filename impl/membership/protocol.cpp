@@ -1,9 +1,6 @@
 #include "protocol.hpp"
 
-#include <sys/random.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <concepts>
 #include <cstring>
 #include <tuple>
@@ -11,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 
 namespace tutti::membership {
 
@@ -187,11 +185,7 @@ OfGroup<Content> of_group(const Frame& frame) {
 }  // namespace
 
 Token random_token() {
-    Token token;
-    if (getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size())) {
-        throw Error(TUTTI_ERR_BACKEND, cat("getrandom: ", errno_text(errno)), -1, errno);
-    }
-    return token;
+    return random_value<Token>();
 }
 
 std::string encode(const Handshake& handshake) {

@@ -1,8 +1,8 @@
 #include "key.hpp"
 
 #include <cstring>
-#include <random>
 
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "limits.hpp"
 
@@ -15,13 +15,8 @@ struct Secret {
     uint64_t factor;
 };
 
-uint64_t random_word() {
-    std::random_device device;
-    return uint64_t{device()} << 32 | device();
-}
-
 const Secret& secret() {
-    static const Secret chosen{random_word(), random_word() | 1};
+    static const Secret chosen{random_value<uint64_t>(), random_value<uint64_t>() | 1};
     return chosen;
 }
 

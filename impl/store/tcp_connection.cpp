@@ -2,10 +2,11 @@
 #include "tcp_connection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <random>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "keys.hpp"
 
 namespace tutti {
@@ -23,10 +24,11 @@ constexpr int64_t max_pause_ms = 300;
 
 std::string random_name() {
     constexpr const char* digits = "0123456789abcdef";
-    std::random_device random;
     std::string name;
-    for (int i = 0; i < 4; ++i)
-        for (unsigned bits = random(), n = 0; n < 8; ++n, bits >>= 4) name += digits[bits & 15];
+    for (const uint8_t byte : random_value<std::array<uint8_t, 16>>()) {
+        name += digits[byte >> 4];
+        name += digits[byte & 15];
+    }
     return name;
 }
 
