@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "base/control_group.hpp"
 #include "base/first_line.hpp"
 #include "base/hash.hpp"
+#include "base/random.hpp"
 #include "base/resource_limits.hpp"
 
 namespace tutti::shm {
@@ -29,6 +29,7 @@ namespace tutti::shm {
 namespace {
 
 constexpr size_t front_page = 4096;
+constexpr const char* memory_folder = "/dev/shm";
 constexpr size_t max_at_once = size_t{1} << 30;  // the system reads less than 2 GiB at a time
 
 std::string link_text(const char* path) {
@@ -54,11 +55,7 @@ uint64_t this_host() {
 
 uint64_t random_mark() {
     uint64_t mark = 0;
-    while (mark == 0) {
-        if (::getrandom(&mark, sizeof mark, 0) != sizeof mark) {
-            throw Error(TUTTI_ERR_BACKEND, "the system has no random numbers", -1, errno);
-        }
-    }
+    while (mark == 0) mark = random_value<uint64_t>();
     return mark;
 }
 
@@ -122,6 +119,48 @@ ssize_t read_process(int32_t process, const iovec& into, const iovec& from) {
     return -1;
 }
 
+net::Descriptor make_sealed_file(net::Descriptor file, size_t bytes) {
+    const int number = file.get();
+    constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    if (::fchmod(number, S_IRUSR | S_IWUSR) != 0 ||
+        ::ftruncate(number, static_cast<off_t>(bytes + front_page)) != 0 ||
+        ::fcntl(number, F_ADD_SEALS, seals) != 0) {
+        refuse_memory("cannot make", bytes);
+    }
+    return file;
+}
+
+// Whether this is a file of tmpfs, which can be sealed no more, and none can open by a name.
+bool is_unnamed_memory(int file, const struct stat& facts) {
+    return facts.st_nlink == 0 && ::fcntl(file, F_GET_SEALS) == F_SEAL_SEAL;
+}
+
+// Where memfd_create is refused, which is `refusal`. Of what a container lets /dev/shm have all
+// is taken at once: what lacks when the memory is used would end the process.
+net::Descriptor make_unnamed_file(size_t bytes, int refusal) {
+    net::Descriptor file(open_tracked([] {
+        return ::open(memory_folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    }));
+    if (!file.valid() && is_exhaustion(errno)) refuse_memory("cannot make", bytes);
+    struct stat facts {};
+    const bool can =
+        file.valid() && ::fstat(file.get(), &facts) == 0 && is_unnamed_memory(file.get(), facts);
+    const auto what = cat("cannot make ", bytes, " bytes of shared memory, in ", memory_folder);
+    if (!can) throw call_error("memfd_create", cat(what, " neither"), refusal);
+    if (::fallocate(file.get(), 0, 0, static_cast<off_t>(bytes + front_page)) != 0) {
+        throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat(what, ": ", errno_text(errno)), -1, errno);
+    }
+    return file;
+}
+
+net::Descriptor make_memory_file(size_t bytes) {
+    net::Descriptor file(
+        open_tracked([] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); }));
+    if (file.valid()) return make_sealed_file(std::move(file), bytes);
+    if (is_exhaustion(errno)) refuse_memory("cannot make", bytes);
+    return make_unnamed_file(bytes, errno);
+}
+
 }  // namespace
 
 size_t available_memory() {
@@ -168,17 +207,8 @@ Segment::~Segment() {
 
 Segment Segment::make(size_t bytes) {
     check_file_size(bytes + front_page, cat("cannot make ", bytes, " bytes of shared memory"));
-    net::Descriptor file(
-        open_tracked([&] { return ::memfd_create("tutti", MFD_CLOEXEC | MFD_ALLOW_SEALING); }));
-    if (!file.valid()) refuse_memory("cannot make", bytes);
-    const int number = file.get();
-    constexpr unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-    if (::fchmod(number, S_IRUSR | S_IWUSR) != 0 ||
-        ::ftruncate(number, static_cast<off_t>(bytes + front_page)) != 0 ||
-        ::fcntl(number, F_ADD_SEALS, seals) != 0) {
-        refuse_memory("cannot make", bytes);
-    }
-    const Address address{this_host(), random_mark(), ::getpid(), number};
+    net::Descriptor file = make_memory_file(bytes);
+    const Address address{this_host(), random_mark(), ::getpid(), file.get()};
     Segment segment(std::move(file), address, bytes, Access::ReadWrite);
     std::byte* const mark = static_cast<std::byte*>(segment.data_) - front_page;
     std::memcpy(mark, &address.mark, sizeof address.mark);
@@ -250,7 +280,10 @@ Segment Segment::open(const Address& address, size_t bytes, Access access) {
         refuse_other(address, "something else is there now");
     }
     const int seals = ::fcntl(file.get(), F_GET_SEALS);
-    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) refuse_other(address, "it could shrink");
+    const bool is_sealed = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+    if (!is_sealed && !is_unnamed_memory(file.get(), facts)) {
+        refuse_other(address, "it could shrink");
+    }
     Segment segment(std::move(file), address, bytes, access);
     if (std::memcmp(static_cast<std::byte*>(segment.data_) - front_page, &address.mark,
                     sizeof address.mark) != 0) {
