@@ -1,4 +1,4 @@
-// fork, pidfd, waitid. The thread that calls; after fork also the child's only thread.
+// fork, waitid, and pidfd where the system has it. The thread that calls; after fork also the child's only thread.
 #include "children.hpp"
 
 #include <poll.h>
@@ -20,16 +20,34 @@ namespace tutti::spawn {
 
 namespace {
 
+constexpr int64_t look_ms = 10;  // between two looks at processes that nothing tells of
+
 [[noreturn]] void no_room(const char* verb, size_t rank, int fault) {
-    std::string text = cat("cannot ", verb, " the process of rank ", rank, ": ", errno_text(fault));
-    if (const std::string limit = limit_text(fault); !limit.empty()) text += cat(": ", limit);
-    throw Error(TUTTI_ERR_OUT_OF_MEMORY, text, static_cast<int>(rank), fault);
+    throw process_error(cat("cannot ", verb, " the process of rank ", rank), fault,
+                        static_cast<int>(rank));
 }
 
 // For what ends with SIGKILL, also if the parent died before it could be asked for.
 void die_with(pid_t parent) noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);  // nobody is there to see it
+}
+
+bool is_unwatched(const Child& child) {
+    return child.alive && !child.handle.valid();
+}
+
+// Leaves it to be reaped. Also true if the program has reaped it: then its number may be another's.
+bool has_ended(pid_t pid) noexcept {
+    siginfo_t info = {};
+    const auto id = static_cast<id_t>(pid);
+    return ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
+void send_to(const Child& child, int number) noexcept {
+    const int handle = child.handle.get();
+    if (handle >= 0 && ::syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0) == 0) return;
+    if (!has_ended(child.pid)) ::kill(child.pid, number);
 }
 
 }  // namespace
@@ -58,8 +76,9 @@ void Children::add(const std::function<void()>& run) {
         // Not reaped by us, so its number is its own, unless the program reaps what is not its.
         all_.back().pid = pid;
         all_.back().handle = net::Descriptor(net::open_pidfd(pid));
-        if (all_.back().handle.valid()) return;
         fault = errno;
+        // Systems before Linux 5.3 have none, and some refuse it: then it is looked at.
+        if (all_.back().handle.valid() || !is_exhaustion(fault)) return;
         ::kill(pid, SIGKILL);
         ::waitpid(pid, nullptr, 0);
     }
@@ -68,10 +87,22 @@ void Children::add(const std::function<void()>& run) {
 }
 
 bool Children::wait(const Deadline& deadline) {
+    const bool looks = std::ranges::any_of(all_, is_unwatched);
+    for (;;) {
+        const bool told =
+            collect_told(looks ? deadline.or_earlier(Deadline::after_ms(look_ms)) : deadline);
+        const bool seen = looks && collect_seen();
+        if (told || seen) return true;
+        if (!looks || deadline.expired()) return false;
+    }
+}
+
+// Those with a handle.
+bool Children::collect_told(const Deadline& deadline) {
     std::vector<pollfd> entries;
     std::vector<Child*> watched;
     for (Child& child : all_) {
-        if (!child.alive) continue;
+        if (!child.alive || !child.handle.valid()) continue;
         entries.push_back({child.handle.get(), POLLIN, 0});
         watched.push_back(&child);
     }
@@ -83,6 +114,17 @@ bool Children::wait(const Deadline& deadline) {
         if (ready > 0 && entries[i].revents != 0) collect(*watched[i]);
     }
     return ready > 0;
+}
+
+// Those without one.
+bool Children::collect_seen() noexcept {
+    bool any = false;
+    for (Child& child : all_) {
+        if (!is_unwatched(child) || !has_ended(child.pid)) continue;
+        collect(child);
+        any = true;
+    }
+    return any;
 }
 
 void Children::collect(Child& child) noexcept {
@@ -102,9 +144,7 @@ void Children::collect(Child& child) noexcept {
 void Children::send(int signal) noexcept {
     for (const Child& child : all_) {
         if (!child.alive) continue;
-        for (const int number : {signal, SIGCONT}) {
-            ::syscall(SYS_pidfd_send_signal, child.handle.get(), number, nullptr, 0);
-        }
+        for (const int number : {signal, SIGCONT}) send_to(child, number);
     }
 }
 

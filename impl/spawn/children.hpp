@@ -16,7 +16,7 @@ namespace tutti::spawn {
 
 struct Child {
     pid_t pid = -1;
-    net::Descriptor handle;  // readable when it has ended
+    net::Descriptor handle;  // readable when it has ended; none if the system has no such thing
     bool alive = true;
     // Nothing if the program does not let us know: it ignores SIGCHLD, or waits for all children.
     std::optional<ExitStatus> ending = {};
@@ -41,6 +41,8 @@ public:
     [[nodiscard]] bool anyone_alive() const;
 
 private:
+    [[nodiscard]] bool collect_told(const Deadline& deadline);
+    [[nodiscard]] bool collect_seen() noexcept;
     void collect(Child& child) noexcept;
 
     std::vector<Child> all_;
