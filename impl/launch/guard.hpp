@@ -13,6 +13,10 @@ class Guard {
 public:
     // Forks. An Error if the system has no room for it.
     Guard();
+    // Waits for the end of that process.
+    ~Guard();
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
 
     // The process groups to kill.
     void add(pid_t group) const;
@@ -20,6 +24,7 @@ public:
 
 private:
     net::Descriptor line_;  // its end tells the other process
+    pid_t child_ = -1;
 };
 
 }  // namespace tutti::launch

@@ -2,6 +2,7 @@
 // of their own; all else happens here, on the main thread.
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,10 +46,21 @@ int show(const std::string& text) {
     return exit_failure;
 }
 
+// Descendants of a rank that ends become children of this process, which sees them to their end.
+class Adoption {
+public:
+    Adoption() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+    // None that has ended is left to whoever adopts the rest.
+    ~Adoption() {
+        while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+        }
+    }
+    Adoption(const Adoption&) = delete;
+    Adoption& operator=(const Adoption&) = delete;
+};
+
 int run(const Options& options) {
-    // Descendants of a rank that ends become children of this process, which sees them to their
-    // end.
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const Adoption adoption;
     const Guard guard;
     SignalInbox signals(options.signals);
     size_t count = 0;
