@@ -25,7 +25,7 @@ struct QueuePlace {
     Item* before = nullptr;
     Item* after = nullptr;
     bool is_taken = false;
-    // Of the first item of a queue.
+    // The first item of a queue alone has these.
     Item* last = nullptr;
     Item* next_queue = nullptr;  // with the same place in the table
 };
@@ -103,7 +103,7 @@ private:
         for (int turn = 0; turn < 2; ++turn) mixed = (mixed ^ mixed >> 32) * 0x9e3779b97f4a7c15;
         return static_cast<size_t>(mixed ^ mixed >> 32);
     }
-    // What points at the first item of that queue, or would.
+    // The pointer to the first item of that queue, or where it would be.
     [[nodiscard]] Item** link_to(const QueueKey& key) const {
         Item** link = &table()[hash(key) & mask_];
         while (*link != nullptr && !(((*link)->*place).key == key)) {

@@ -61,7 +61,7 @@ struct Sending final : Operation {
     size_t moved = 0;
     // State of lanes/.
     std::shared_ptr<void> outgoing;
-    // Of one to this rank itself that no receive has taken.
+    // Set for one to this rank itself that no receive has taken.
     Arrival* arrival = nullptr;
 };
 

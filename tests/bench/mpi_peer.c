@@ -35,6 +35,7 @@ static int ping_pong(const cell* of, int count) {
 
 static int move_pieces(const cell* of, int count) {
     static MPI_Request requests[MANY];
+    static MPI_Status statuses[MANY];
     const int messages = (int)messages_of(of);
     char go = 0;
     if (rank > 1) return MPI_SUCCESS;
@@ -48,7 +49,7 @@ static int move_pieces(const cell* of, int count) {
             MPI_Irecv((char*)of->output + at, count, type, 0, number, MPI_COMM_WORLD, &requests[i]);
     }
     if (rank == 1) MPI_Send(&go, 1, MPI_CHAR, 0, MANY, MPI_COMM_WORLD);
-    return MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+    return MPI_Waitall(messages, requests, statuses);
 }
 
 static int reduce_buckets(const cell* of, int together) {

@@ -31,7 +31,7 @@ public:
     bool take(uint64_t slot, int rank) noexcept;
     // The connection whose notice is the first; null: there is none, and this waits for one.
     Connection* first_or_wait(uint64_t slot, Waiting receive);
-    // That rank sends nothing more.
+    // Nothing more comes from that rank.
     void drop_of(int rank) noexcept;
     // The group of that id has ended.
     void forget(uint32_t group_id) noexcept;
