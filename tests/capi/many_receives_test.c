@@ -82,7 +82,7 @@ static void receives_in_the_opposite_order_get_their_messages(void** state) {
     }
 }
 
-/* Of the four of a tag the last two are cancelled, from the last tag to the first; the others get
+/* The last two of the four of a tag are cancelled, from the last tag to the first; the others get
  * the messages. */
 static void cancel_half(rank_context* me) {
     int32_t cancelled = 0;

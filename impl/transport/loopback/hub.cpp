@@ -27,7 +27,7 @@ private:
 
 }  // namespace
 
-// What is left are sends that were stopped.
+// Sends that were stopped are left.
 Hub::~Hub() {
     for (Rank& one : ranks_) {
         while (!one.posted.empty()) delete &one.posted.take_front();

@@ -81,7 +81,7 @@ private:
     static void meet(Post& send, Post& receive, Listeners& listeners);
     static void finish(const Post& post, Status status, int peer, size_t bytes,
                        Listeners& listeners);
-    // Those that a rank has posted.
+    // Ends posts of that rank.
     template <typename Predicate>
     void finish_where(int owner, Predicate&& predicate, const Status& status,
                       Listeners& listeners) noexcept TUTTI_REQUIRES(mutex_);
