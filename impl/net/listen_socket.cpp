@@ -4,9 +4,13 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/resource_limits.hpp"
 #include "socket.hpp"
 #include "wait.hpp"
@@ -14,9 +18,67 @@
 namespace tutti::net {
 namespace {
 
-// With port 0 the first address picks the port; another address may have it taken.
+// The first address picks a port, until one is free at the others, too.
 constexpr int free_port_tries = 16;
 constexpr int64_t refused_pause_ms = 20;
+constexpr const char* range_variable = "TUTTI_PORT_RANGE";
+
+struct PortRange {
+    int first;
+    int last;
+};
+
+// The ports that a listener may have to which any is good.
+std::optional<PortRange> port_range() {
+    const auto text = environment(range_variable);
+    if (!text) return std::nullopt;
+    const auto dash = std::min(text->find('-'), text->size());
+    try {
+        const auto port = [](const std::string& one) {
+            return static_cast<int>(parse_number(one, "a port", 1, highest_port));
+        };
+        const int first = port(text->substr(0, dash));
+        const int last = dash == text->size() ? first : port(text->substr(dash + 1));
+        if (first <= last) return PortRange{first, last};
+    } catch (const Error&) {  // said below, of the whole
+    }
+    throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                cat("environment variable ", range_variable, " is \"", *text,
+                    "\", not a port or two like 30000-30100, from 1 to ", highest_port));
+}
+
+// At any port that will do. `listen_at` gives no sockets where its port is taken at one of several
+// addresses, and throws where it is taken at the first.
+template <typename ListenAt>
+std::vector<ListenSocket> listen_at_any(ListenAt&& listen_at) {
+    const auto range = port_range();
+    if (!range) {
+        // With port 0 the first address picks the port.
+        for (int round = 1;; ++round) {
+            auto sockets = listen_at(0, round < free_port_tries);
+            if (!sockets.empty()) return sockets;
+        }
+    }
+    for (int port = range->first; port <= range->last; ++port) {
+        try {
+            auto sockets = listen_at(port, true);
+            if (!sockets.empty()) return sockets;
+        } catch (const Error& error) {
+            if (error.status().system_errno == EADDRINUSE) continue;
+            Status status = error.status();
+            status.message += cat(" (the port is from ", range_variable, ")");
+            throw Error(std::move(status));
+        }
+    }
+    const bool is_one = range->first == range->last;
+    throw Error(TUTTI_ERR_NETWORK,
+                cat("listening: ",
+                    is_one ? cat("port ", range->first, " of ", range_variable, " is")
+                           : cat("all ports of ", range_variable, "=", range->first, "-",
+                                 range->last, " are"),
+                    " in use: each rank of a host needs some for itself"),
+                -1, EADDRINUSE);
+}
 
 std::string listening_at(const std::string& host, int port) {
     return cat("listening at ", endpoint_text(host, port));
@@ -130,25 +192,26 @@ bool ListenSocket::bind_others(std::vector<ListenSocket>& sockets, const std::st
 }
 
 std::vector<ListenSocket> ListenSocket::bind_each(const std::string& host, int port, int backlog) {
-    for (int round = 1;; ++round) {
+    const auto listen_at = [&](int at, bool may_retry) {
         std::vector<ListenSocket> sockets;
-        sockets.push_back(bind(host, port, backlog));
+        sockets.push_back(bind(host, at, backlog));
         if (host.empty()) return sockets;
-        const bool may_retry = port == 0 && round < free_port_tries;
-        if (bind_others(sockets, host, resolve({host, port}), backlog, may_retry)) return sockets;
-    }
+        if (!bind_others(sockets, host, resolve({host, at}), backlog, may_retry)) sockets.clear();
+        return sockets;
+    };
+    return port == 0 ? listen_at_any(listen_at) : listen_at(port, false);
 }
 
 std::vector<ListenSocket> ListenSocket::bind_each(std::span<const std::string> addresses,
                                                   int backlog) {
     if (addresses.empty()) return bind_each("", 0, backlog);
     const std::vector<Address> all = numeric_addresses(addresses, 0);
-    for (int round = 1;; ++round) {
+    return listen_at_any([&](int at, bool may_retry) {
         std::vector<ListenSocket> sockets;
-        sockets.push_back(bind(addresses.front(), 0, backlog));
-        const bool may_retry = round < free_port_tries;
-        if (bind_others(sockets, addresses.front(), all, backlog, may_retry)) return sockets;
-    }
+        sockets.push_back(bind(addresses.front(), at, backlog));
+        if (!bind_others(sockets, addresses.front(), all, backlog, may_retry)) sockets.clear();
+        return sockets;
+    });
 }
 
 std::string ListenSocket::address() const {

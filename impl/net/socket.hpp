@@ -73,9 +73,10 @@ public:
     // A duplicate of a TCP socket of the caller's that is bound; listens. Throws INVALID_ARGUMENT
     // for another descriptor, NETWORK.
     static ListenSocket adopt(int fd, int backlog);
-    // One socket for every address the host resolves to on this machine, all on one port.
+    // One socket for every address the host resolves to on this machine, all on one port. Port 0 is
+    // any of TUTTI_PORT_RANGE, or a free one. Throws INVALID_ARGUMENT if that is malformed.
     static std::vector<ListenSocket> bind_each(const std::string& host, int port, int backlog);
-    // One for each of these numeric addresses, all on one free port; no address is every address.
+    // One for each of these numeric addresses, all on one such port; no address is every address.
     static std::vector<ListenSocket> bind_each(std::span<const std::string> addresses, int backlog);
 
     [[nodiscard]] int port() const { return port_; }
