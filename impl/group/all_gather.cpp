@@ -19,6 +19,7 @@ namespace {
 
 constexpr uint64_t magic = 0x3152454854414754;  // "TGATHER1", in this byte order
 // The time that a store may take to prove that it is rank 0's before the next address is tried.
+constexpr int64_t refused_ms = 3000;  // then the way to the store is closed: it was there before
 constexpr int64_t answer_ms = 2000;
 const std::string proof_key = "tutti/all_gather";
 
@@ -150,7 +151,8 @@ std::shared_ptr<Store> find_store(const RankBlock& rank_0, const Deadline& deadl
         // Which one answers; the store makes its own connection to it.
         std::string found;
         try {
-            found = net::Socket::connect(candidates, deadline).remote_address();
+            found = net::Socket::connect(candidates, deadline, -1, Deadline::after_ms(refused_ms))
+                        .remote_address();
         } catch (const Error& error) {
             reasons += cat(reasons.empty() ? "" : "; ", error.what());
             break;

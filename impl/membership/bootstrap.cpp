@@ -13,6 +13,7 @@
 #include "missing_ranks.hpp"
 #include "net/interfaces.hpp"
 #include "store/job_end.hpp"
+#include "unreached.hpp"
 
 namespace tutti::membership {
 
@@ -80,6 +81,7 @@ net::Socket reach(const Invitation& invitation, const JoiningRank& caller,
     const Deadline limit = deadline.or_earlier(Deadline::after_ms(attempt_ms));
     auto addresses = addresses_to(invitation, caller);
     std::string reasons;
+    int number = 0;
     while (!addresses.empty()) {
         net::Socket socket;
         try {
@@ -89,6 +91,7 @@ net::Socket reach(const Invitation& invitation, const JoiningRank& caller,
         } catch (const Error& error) {
             if (error.status().code == TUTTI_ERR_INVALID_ARGUMENT) throw;
             reasons += cat(reasons.empty() ? "" : "; ", error.what());
+            if (!socket.valid()) number = error.status().system_errno;
         }
         if (!socket.valid()) break;  // none of them connects
         const std::string wrong = socket.remote_address();
@@ -97,7 +100,7 @@ net::Socket reach(const Invitation& invitation, const JoiningRank& caller,
     const std::string failure =
         cat("cannot reach ", name_of_coordinator(invitation.rank), ": ", reasons);
     log(LogLevel::Debug, "control: rank ", caller.rank, " ", failure);
-    throw Error(TUTTI_ERR_NETWORK, failure, invitation.rank);
+    throw Error(TUTTI_ERR_NETWORK, failure, invitation.rank, number);
 }
 
 // Whether the rank 0 that left this invitation is still there.
@@ -122,16 +125,7 @@ bool is_of_whole_job(int size) {
 std::optional<Status> read_failure(const JoiningRank& caller, const Deadline& deadline) {
     if (!caller.store.check(Store::Keys(&failure_key, 1), deadline)) return std::nullopt;
     std::istringstream text(caller.store.get(failure_key, deadline));
-    int code = 0;
-    int rank = -1;
-    std::string why;
-    text >> code >> rank >> std::ws;
-    std::getline(text, why, '\0');
-    if (code <= TUTTI_OK || rank < 0 || rank >= caller.size) {
-        throw Error(TUTTI_ERR_ABORTED,
-                    cat("the store tells of a failure that cannot be read: ", text.str()));
-    }
-    return Status{static_cast<tutti_status>(code), rank, 0, cat("rank ", rank, " gave up: ", why)};
+    return parse_failure(text, caller.size);
 }
 
 std::string read_invitation(const JoiningRank& caller, const Deadline& deadline) {
@@ -153,8 +147,7 @@ std::string read_invitation(const JoiningRank& caller, const Deadline& deadline)
 
 void tell_failure(Store& store, int rank, const Status& why) noexcept {
     try {
-        const std::string text = cat(static_cast<int>(why.code), " ", rank, " ", why.message);
-        store.compare_set(failure_key, "", text, Deadline::after_ms(tell_ms));
+        store.compare_set(failure_key, "", failure_text(rank, why), Deadline::after_ms(tell_ms));
     } catch (...) {  // then the others wait until their time is up
         log(LogLevel::Debug, "control: ", current_status().message);
     }
@@ -221,6 +214,7 @@ std::string name_of_coordinator(int rank) {
 
 Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
                                  const Deadline& deadline) {
+    CallsInVain calls(caller);
     for (auto pause = first_pause;; pause = std::min(pause * 2, max_pause)) {
         const auto next = Deadline::Clock::now() + pause;
         Invitation invitation =
@@ -232,6 +226,7 @@ Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<
             // It may be what an earlier group left behind, and ours may be there soon.
             const bool no_time = deadline.expired() || next >= deadline.when();
             if (no_time || error.status().code != TUTTI_ERR_NETWORK) throw;
+            if (!known) calls.failed(invitation, error.status(), deadline);
         }
         std::this_thread::sleep_until(next);
     }

@@ -35,7 +35,8 @@ struct Rank0Connection {
     Invitation invitation;
 };
 // Finds rank 0, or the coordinator that is known to be there in its place. Throws TIMEOUT if rank 0
-// does not come, INVALID_ARGUMENT if the coordinator refuses this process.
+// does not come, INVALID_ARGUMENT if the coordinator refuses this process, NETWORK if rank 0 is
+// there, but the network refuses all calls, or has swallowed them for half a minute.
 Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
                                  const Deadline& deadline);
 // To the ranks that still meet at this store, which no other group ever uses: not all will come.

@@ -28,6 +28,7 @@
 #include "rejoin.hpp"
 #include "replay_log.hpp"
 #include "succession.hpp"
+#include "unreached.hpp"
 
 namespace tutti {
 
@@ -88,7 +89,14 @@ public:
             membership::name_of_coordinator(invitation_.rank), " at ",
             net::endpoint_text(found.socket.remote_address(), invitation_.port), " from ",
             found.socket.local_address());
-        if (rank() != invitation_.rank) own_.listen(addresses_);
+        if (rank() != invitation_.rank) {
+            try {
+                own_.listen(addresses_);
+            } catch (...) {
+                if (!authenticated) membership::tell_rank_0(caller, invitation_, current_status());
+                throw;
+            }
+        }
         loop_->run([&] {
             succession_.met(invitation_.rank, invitation_.host);
             liveness_ = std::make_unique<membership::Liveness>(
@@ -181,8 +189,13 @@ private:
         });
         TUTTI_FAULT_POINT("control.hello");
         const membership::JoiningRank caller{*store_, rank(), size(), addresses_.host()};
-        const auto wait = [this](const Deadline& slice) { return announcements_.await_all(slice); };
-        // The others hear from rank 0 of a rank that has ended.
+        // The others hear from rank 0 of a rank that has ended, or does not get through.
+        membership::CallersInVain in_vain(*store_, invitation_, size());
+        const auto wait = [&](const Deadline& slice) {
+            if (announcements_.await_all(slice)) return true;
+            if (has_published_ && !deadline.expired()) in_vain.answer(deadline);
+            return false;
+        };
         const bool looks = rank() == 0;
         if (!(looks ? membership::wait_for_ranks(caller, deadline, wait) : wait(deadline))) {
             loop_->post([this] {

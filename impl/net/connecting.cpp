@@ -175,6 +175,11 @@ private:
 
 }  // namespace
 
+// An address that says nothing is lost last, when the time is up.
+bool is_refusal(int number) {
+    return number != 0 && number != ETIMEDOUT;
+}
+
 void note(Attempts& attempts, std::string reason) {
     auto& reasons = attempts.reasons;
     if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
@@ -192,7 +197,7 @@ Descriptor connect_once(std::span<const Address> addresses, const Deadline& dead
 }
 
 Descriptor connect_patiently(const Resolve& resolve, const Deadline& deadline, int cancel_fd,
-                             const std::string& what) {
+                             const std::string& what, const Deadline& refused_until) {
     Attempts attempts;
     int64_t pause_ms = first_pause_ms;
     while (true) {
@@ -204,6 +209,7 @@ Descriptor connect_patiently(const Resolve& resolve, const Deadline& deadline, i
         Descriptor fd = connect_once(addresses, round, cancel_fd, what, attempts);
         if (fd.valid()) return fd;
         if (!attempts.again || deadline.expired()) break;
+        if (refused_until.expired() && is_refusal(attempts.last_errno)) break;
         const Deadline pause = deadline.or_earlier(Deadline::after_ms(pause_ms));
         if (wait_descriptor(-1, 0, pause, cancel_fd) == Waited::Cancelled) fail_cancelled(what);
         if (deadline.expired()) break;

@@ -29,10 +29,11 @@ Descriptor connect_once(std::span<const Address> addresses, const Deadline& dead
 
 // Rounds of that with back-off, while the failures may pass, until the deadline. `resolve` gives
 // the addresses of each round, and notes what it could not resolve but may later. Throws NETWORK
-// with all reasons.
+// with all reasons. What is refused by all addresses until `refused_until` is so for good.
 using Resolve = std::function<std::vector<Address>(Attempts&)>;
 Descriptor connect_patiently(const Resolve& resolve, const Deadline& deadline, int cancel_fd,
-                             const std::string& what);
+                             const std::string& what,
+                             const Deadline& refused_until = Deadline::never());
 
 void note(Attempts& attempts, std::string reason);
 std::string reasons_of(const Attempts& attempts);

@@ -52,13 +52,13 @@ Socket Socket::connect(const Endpoint& endpoint, const Deadline& deadline, int c
     return Socket(connect_patiently(resolve_host, deadline, cancel_fd, what).release());
 }
 
-Socket Socket::connect(std::span<const Address> addresses, const Deadline& deadline,
-                       int cancel_fd) {
+Socket Socket::connect(std::span<const Address> addresses, const Deadline& deadline, int cancel_fd,
+                       const Deadline& refused_until) {
     const auto all = [&](Attempts&) {
         return std::vector<Address>(addresses.begin(), addresses.end());
     };
     const std::string what = cat("connecting to ", text_of(addresses));
-    return Socket(connect_patiently(all, deadline, cancel_fd, what).release());
+    return Socket(connect_patiently(all, deadline, cancel_fd, what, refused_until).release());
 }
 
 Socket Socket::connect_once(std::span<const Address> addresses, const Deadline& deadline,

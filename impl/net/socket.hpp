@@ -15,6 +15,10 @@
 
 namespace tutti::net {
 
+// Whether an attempt to connect that failed with this errno had an answer from every address: the
+// network, or a host, said that the way is closed.
+bool is_refusal(int number);
+
 class Socket {
 public:
     Socket() = default;
@@ -25,9 +29,10 @@ public:
     // failures may pass (refused, unreachable), until the deadline. The Error (NETWORK) names host,
     // port and each attempt's reason.
     static Socket connect(const Endpoint& endpoint, const Deadline& deadline, int cancel_fd = -1);
-    // The same for addresses of one peer, the best one first.
+    // The same for addresses of one peer, the best one first. Refusals of all of them are final
+    // from `refused_until` on: if the peer listened before, they do not pass.
     static Socket connect(std::span<const Address> addresses, const Deadline& deadline,
-                          int cancel_fd = -1);
+                          int cancel_fd = -1, const Deadline& refused_until = Deadline::never());
 
     // One attempt at each. `from`: the near end, if it is not the system's choice.
     static Socket connect_once(std::span<const Address> addresses, const Deadline& deadline,

@@ -30,6 +30,9 @@ constexpr int64_t attempt_ms = 30'000;  // what a rank's addresses may take to a
 // The time they may take before that rank is asked to call; then twice that, and so on.
 constexpr int64_t first_timeout_ms = 200;
 constexpr int64_t max_timeout_ms = 3200;
+// So often a rank is asked, at least, before this one takes refusals for final: its calls have had
+// more than a second by then.
+constexpr int least_asked = 4;
 constexpr int64_t further_ms = 1000;  // what a further connection may take
 constexpr int descriptors_for_others = 64;
 constexpr int descriptors_beside = 1;  // what a connection's owner opens when it has it
@@ -156,7 +159,7 @@ void Connector::ensure_connected(int peer) {
         Attempt attempt = first_attempt();
         asks = hidden_.contains(way_to(peer));
         if (asks) attempt.next += std::chrono::milliseconds(first_timeout_ms);
-        failure = start_connecting(peer, std::move(attempt));
+        failure = begin_connecting(peer, std::move(attempt));
     }
     if (!failure.ok()) return fail(peer, failure);
     if (asks) world_.ask_to_connect(peer);
@@ -171,15 +174,28 @@ void Connector::connect_back(int peer) {
     Status failure;
     {
         const Lock lock(mutex_);
-        const Peer& there = peers_[static_cast<size_t>(peer)];
+        Peer& there = peers_[static_cast<size_t>(peer)];
+        ++there.asked;
         const bool waits = there.state == State::None || there.state == State::AwaitingPeer;
-        if (waits && there.known) failure = start_connecting(peer, first_attempt());
+        if (waits && there.known) failure = begin_connecting(peer, first_attempt());
     }
     if (!failure.ok()) fail(peer, failure);
 }
 
 Connector::Attempt Connector::first_attempt() {
     return {Deadline::Clock::now(), first_timeout_ms, Deadline::after_ms(attempt_ms)};
+}
+
+Status Connector::begin_connecting(int peer, Attempt attempt) {
+    peers_[static_cast<size_t>(peer)].asked = 0;
+    return start_connecting(peer, std::move(attempt));
+}
+
+// A rank listens before others know where. So what is refused stays refused, unless another host
+// has its address; and then it may still call this rank, but it has asked to be called itself.
+bool Connector::is_closed_way(int peer, const Status& why) const {
+    return net::is_refusal(why.system_errno) &&
+           peers_[static_cast<size_t>(peer)].asked >= least_asked;
 }
 
 // That rank has gone, and sent nothing unless this rank has its answer, or may have: those end by
@@ -396,7 +412,7 @@ void Connector::call_instead(int peer) {
     Status failure;
     {
         const Lock lock(mutex_);
-        failure = start_connecting(peer, first_attempt());
+        failure = begin_connecting(peer, first_attempt());
     }
     if (!failure.ok()) fail(peer, failure);
 }
@@ -462,7 +478,8 @@ void Connector::call_again(int peer, Attempt attempt, Status why) noexcept {
         State& state = peers_[static_cast<size_t>(peer)].state;
         if (is_ending_ || (state != State::Connecting && state != State::ShakingHands)) return;
         state = State::None;
-        if (why.code == TUTTI_ERR_NETWORK && !attempt.until.expired() && !world_.is_gone(peer)) {
+        const bool is_over = attempt.until.expired() || is_closed_way(peer, why);
+        if (why.code == TUTTI_ERR_NETWORK && !is_over && !world_.is_gone(peer)) {
             hidden_.insert(way_to(peer));
             const Status failure = start_connecting(peer, std::move(attempt));
             asks = failure.ok();

@@ -1,7 +1,8 @@
 // Connections between the ranks of a world, each made when one of the two first needs it. Both ends
 // prove by a secret that they belong to the world. If both connect at once, the connection of the
 // lower rank stays; a rank that cannot reach another asks it to connect in its turn, since one of
-// them may be where nobody can call in. A few threads call, so that a call in vain holds up no
+// them may be where nobody can call in. Where the network refuses the calls of both, neither will
+// come. A few threads call, so that a call in vain holds up no
 // other; who it is that answers the loop hears, for that may take as long as a rank is stopped.
 // Nothing waits for a rank that has gone, except where it may have answered: its last words come
 // behind that. Any thread.
@@ -103,6 +104,8 @@ private:
         bool known = false;
         Endpoint endpoint;
         net::Socket early;  // its connection came before its address
+        // How often it has asked to be called, since this rank began to call: its calls fail, too.
+        int asked = 0;
     };
     struct Caller {
         int rank;
@@ -147,6 +150,8 @@ private:
         return routes_.by_rank[static_cast<size_t>(peer)];
     }
     static Attempt first_attempt();
+    Status begin_connecting(int peer, Attempt attempt) TUTTI_REQUIRES(mutex_);
+    [[nodiscard]] bool is_closed_way(int peer, const Status& why) const TUTTI_REQUIRES(mutex_);
     void connect_back(int peer);
     void give_up(int peer);
     void connect_all(Worker& worker) noexcept;
