@@ -43,7 +43,6 @@ using membership::nobody;
 using membership::Succession;
 
 constexpr uint32_t unseen_groups = 1 << 16;  // that a coordinator may have made meanwhile
-constexpr int keep_alive_s = 60;             // of a connection on which nothing travels
 constexpr int64_t answer_ms = 5000;          // what the coordinator may take to say who is missing
 
 class ProcessWorld : public World {
@@ -190,13 +189,13 @@ private:
         TUTTI_FAULT_POINT("control.hello");
         const membership::JoiningRank caller{*store_, rank(), size(), addresses_.host()};
         // The others hear from rank 0 of a rank that has ended, or does not get through.
+        const bool looks = rank() == 0;
         membership::CallersInVain in_vain(*store_, invitation_, size());
         const auto wait = [&](const Deadline& slice) {
             if (announcements_.await_all(slice)) return true;
             if (has_published_ && !deadline.expired()) in_vain.answer(deadline);
             return false;
         };
-        const bool looks = rank() == 0;
         if (!(looks ? membership::wait_for_ranks(caller, deadline, wait) : wait(deadline))) {
             loop_->post([this] {
                 if (stream_) stream_->write(membership::encode(Kind::QueryMissing));
@@ -251,8 +250,6 @@ private:
             });
             ticks_->start(heartbeat_.interval_ms, heartbeat_.interval_ms);
         }
-        // If no pings travel, what is between the hosts must not forget the connection.
-        stream_->keep_alive(keep_alive_s);
     }
 
     void read(std::span<const std::byte> bytes) {

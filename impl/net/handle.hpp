@@ -42,6 +42,19 @@ private:
     std::shared_ptr<Handle> kept_;
 };
 
+// A loop looks at these from time to time, as long as somebody owns them and they are not over.
+class Watched {
+public:
+    Watched() = default;
+    virtual ~Watched() = default;
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+
+    [[nodiscard]] virtual bool is_over() const noexcept = 0;
+    [[nodiscard]] virtual bool is_dead() const noexcept = 0;
+    virtual void end_dead() noexcept = 0;
+};
+
 // Throws NETWORK for a negative result of libuv, OUT_OF_MEMORY for one of exhaustion, UNSUPPORTED
 // where the system refuses what libuv needs.
 inline void check_uv(int result, const char* what) {

@@ -12,6 +12,7 @@
 
 #include "base/environment.hpp"
 #include "base/resource_limits.hpp"
+#include "line.hpp"
 #include "socket.hpp"
 #include "wait.hpp"
 
@@ -106,6 +107,8 @@ Address any_address(int family, int port) {
 
 ListenSocket ListenSocket::bind_address(const Address& address, const std::string& host, int port,
                                         int backlog, bool both_families) {
+    // A malformed value is an error here, not on the thread that will accept.
+    (void)line_timeout_ms();
     Descriptor fd(open_tracked(
         [&] { return ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }));
     if (!fd.valid()) fail_listening(host, port, errno);
@@ -149,6 +152,7 @@ ListenSocket ListenSocket::bind(const std::string& host, int port, int backlog) 
 }
 
 ListenSocket ListenSocket::adopt(int fd, int backlog) {
+    (void)line_timeout_ms();
     const std::string what = cat("cannot listen at descriptor ", fd);
     const auto refuse = [&](const std::string& why) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(what, ": ", why));

@@ -16,6 +16,7 @@
 #include "base/open_descriptors.hpp"
 #include "base/thread.hpp"
 #include "handle.hpp"
+#include "line.hpp"
 
 namespace tutti::net {
 namespace {
@@ -39,6 +40,8 @@ struct Loop::State {
     std::vector<std::byte> read_buffer = std::vector<std::byte>(read_buffer_bytes);
     std::thread thread;
     bool gathers = false;
+    std::vector<std::weak_ptr<Watched>> watched;
+    std::unique_ptr<Timer> looks;  // while there are any
 
     Mutex mutex;
     std::deque<std::function<void()>> tasks TUTTI_GUARDED_BY(mutex);
@@ -56,6 +59,19 @@ struct Loop::State {
             }
             task();
         }
+    }
+
+    // All are looked at before one is told of its end, which may end others.
+    void look() noexcept {
+        std::vector<std::shared_ptr<Watched>> dead;
+        std::erase_if(watched, [&](const std::weak_ptr<Watched>& one) {
+            auto connection = one.lock();
+            if (!connection || connection->is_over()) return true;
+            if (connection->is_dead()) dead.push_back(std::move(connection));
+            return false;
+        });
+        if (watched.empty()) looks->stop();
+        for (const auto& connection : dead) connection->end_dead();
     }
 
     void close_everything() noexcept {
@@ -174,6 +190,14 @@ uv_loop_s* Loop::native() {
 
 std::span<std::byte> Loop::read_buffer() {
     return state_->read_buffer;
+}
+
+void Loop::watch(const std::shared_ptr<Watched>& connection) {
+    TUTTI_ASSERT(on_thread());
+    State& state = *state_;
+    if (!state.looks) state.looks = std::make_unique<Timer>(*this, [&state] { state.look(); });
+    if (state.watched.empty()) state.looks->start(line_look_ms(), line_look_ms());
+    state.watched.push_back(connection);
 }
 
 }  // namespace tutti::net

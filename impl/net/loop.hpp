@@ -14,6 +14,8 @@ struct uv_loop_s;
 
 namespace tutti::net {
 
+class Watched;
+
 class Loop {
 public:
     explicit Loop(std::string thread_name);
@@ -39,6 +41,8 @@ public:
     // callback returns.
     [[nodiscard]] uv_loop_s* native();
     [[nodiscard]] std::span<std::byte> read_buffer();
+    // Ends it when its line is dead.
+    void watch(const std::shared_ptr<Watched>& connection);
 
 private:
     struct State;

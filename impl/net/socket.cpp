@@ -10,6 +10,7 @@
 
 #include "base/resource_limits.hpp"
 #include "connecting.hpp"
+#include "line.hpp"
 #include "wait.hpp"
 
 namespace tutti::net {
@@ -34,6 +35,7 @@ Socket::Socket(int fd) : descriptor_(fd) {
     const bool known = getpeername(fd, peer.get(), &peer.size) == 0;
     peer_ = known ? peer.text() : "a closed peer";
     set_no_delay(fd);
+    keep_alive(fd);
 }
 
 Socket Socket::connect(const Endpoint& endpoint, const Deadline& deadline, int cancel_fd) {
@@ -74,12 +76,18 @@ Socket Socket::connect_once(std::span<const Address> addresses, const Deadline& 
 
 void Socket::wait_for(short events, const char* verb, const Deadline& deadline,
                       int cancel_fd) const {
-    switch (wait_descriptor(descriptor_.get(), events, deadline, cancel_fd)) {
-        case Waited::Ready:
-            return;
-        case Waited::Cancelled:
-            fail_cancelled(cat(verb, ' ', peer_));
-        case Waited::Expired:
+    for (;;) {
+        const Deadline look = deadline.or_earlier(Deadline::after_ms(line_look_ms()));
+        switch (wait_descriptor(descriptor_.get(), events, look, cancel_fd)) {
+            case Waited::Ready:
+                return;
+            case Waited::Cancelled:
+                fail_cancelled(cat(verb, ' ', peer_));
+            case Waited::Expired:
+                break;
+        }
+        if (is_dead(descriptor_.get())) fail(verb, ETIMEDOUT);
+        if (deadline.expired())
             throw Error(TUTTI_ERR_TIMEOUT, cat(verb, ' ', peer_, ": timed out"));
     }
 }

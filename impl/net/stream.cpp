@@ -13,6 +13,7 @@
 #include "base/open_descriptors.hpp"
 #include "descriptor.hpp"
 #include "handle.hpp"
+#include "line.hpp"
 
 namespace tutti::net {
 namespace {
@@ -32,20 +33,37 @@ uv_buf_t buffer_at(std::string& bytes, size_t done) {
 
 }  // namespace
 
-struct Stream::Core : Handle {
+struct Stream::Core : Handle, Watched {
     uv_tcp_t tcp{};
     Loop* loop = nullptr;
     Events events;
     bool deaf = false;  // the peer takes nothing more; what it sent before is still read
+    bool paused = false;
     bool writing = false;
     size_t room = SIZE_MAX;  // for what comes, until it pauses
     std::string behind;      // to be written when the write under way is done
+
+    [[nodiscard]] bool is_dead() const noexcept override {
+        uv_os_fd_t fd = -1;
+        const auto* const handle = reinterpret_cast<const uv_handle_t*>(&tcp);
+        return open() && !paused && uv_fileno(handle, &fd) == 0 && net::is_dead(fd);
+    }
+
+    [[nodiscard]] bool is_over() const noexcept override { return !open(); }
+
+    void end_dead() noexcept override { end(UV_ETIMEDOUT); }
 
     static Core& of(void* data) { return *static_cast<Core*>(static_cast<Handle*>(data)); }
 
     uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&tcp); }
 
+    void pause() noexcept {
+        paused = true;
+        uv_read_stop(stream());
+    }
+
     void read() {
+        paused = false;
         uv_read_start(
             stream(),
             [](uv_handle_t* handle, size_t, uv_buf_t* buffer) {
@@ -60,7 +78,7 @@ struct Stream::Core : Handle {
                     core.end(static_cast<int>(count));
                 } else if (count > 0 && core.open()) {
                     if (core.room != SIZE_MAX) core.room -= static_cast<size_t>(count);
-                    if (core.room == 0) uv_read_stop(handle);
+                    if (core.room == 0) core.pause();
                     core.events.data({reinterpret_cast<const std::byte*>(buffer->base),
                                       static_cast<size_t>(count)});
                 }
@@ -127,6 +145,8 @@ std::unique_ptr<Stream> Stream::adopt(Loop& loop, int fd, Events events) {
     check_uv(uv_tcp_open(&core->tcp, fd), "adopting a connection");
     (void)descriptor.release();
     (void)uv_tcp_nodelay(&core->tcp, 1);
+    keep_alive(fd);
+    loop.watch(core);
     core->read();
     return stream;
 }
@@ -153,16 +173,12 @@ size_t Stream::queued() const {
     return uv_stream_get_write_queue_size(core_->stream()) + core_->behind.size();
 }
 
-void Stream::keep_alive(int seconds) {
-    if (core_->open()) (void)uv_tcp_keepalive(&core_->tcp, 1, static_cast<unsigned>(seconds));
-}
-
 void Stream::read_at_most(size_t bytes) {
     core_->room = bytes;
 }
 
 void Stream::pause_reading() {
-    if (core_->open()) uv_read_stop(core_->stream());
+    if (core_->open()) core_->pause();
 }
 
 void Stream::resume_reading() {

@@ -34,9 +34,6 @@ public:
     // never here.
     void write(std::string bytes);
     [[nodiscard]] size_t queued() const;
-    // The kernel says something when nothing has been said for so long, and ends the connection if
-    // the peer's does not answer.
-    void keep_alive(int seconds);
     // From here on takes so many bytes more, then it is paused: what follows them is
     // the next owner's.
     void read_at_most(size_t bytes);

@@ -3,6 +3,7 @@
 #include "pool.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"
+#include "net/line.hpp"
 #include "transport/delivery.hpp"
 #include "transport/shortage.hpp"
 
@@ -43,17 +45,23 @@ ConnectionPool::ConnectionPool(World& world)
     : world_(world),
       peers_(static_cast<size_t>(world.size())),
       device_(Device::shared()),
-      context_(std::make_shared<Context>(*device_, world.rank(), world.size(), *this, notices_)) {
+      context_(std::make_shared<Context>(*device_, world.rank(), world.size(), *this, notices_)),
+      loop_(net::Loop::shared()) {
     connector_.emplace(
         world, Connector::Events{
                    [this](int peer, net::Socket socket) { connected(peer, std::move(socket)); },
                    [this](int peer, const Status& why) { not_connected(peer, why); },
                    [this](int peer, const Status& lack) { give_up(peer, lack); }});
+    loop_->run([this] {
+        looks_.emplace(*loop_, [this] { end_dead(); });
+        looks_->start(net::line_look_ms(), net::line_look_ms());
+    });
 }
 
 ConnectionPool::~ConnectionPool() {
     is_ending_ = true;
     connector_.reset();
+    loop_->run([this] { looks_.reset(); });
     {
         const Device::Hurry hurry(*device_);
         const Completions completions;  // connections close
@@ -104,7 +112,11 @@ Connection& ConnectionPool::adopt(Completions& completions, int peer, net::Socke
         throw system_error(TUTTI_ERR_OUT_OF_MEMORY,
                            cat("rank ", rank(), " cannot connect to rank ", peer), error);
     }
-    of(peer).kept = std::move(kept);
+    {
+        Peer& there = of(peer);
+        const Lock lock(there.mutex);
+        there.kept = std::move(kept);
+    }
     return static_cast<Context&>(*context_).add_connection(completions, peer, socket.release());
 }
 
@@ -216,7 +228,8 @@ void ConnectionPool::connection_closed(Completions& completions, int peer,
                                        const std::string& reason) noexcept {
     lose(completions, peer,
          {TUTTI_ERR_PEER_LOST, peer, 0,
-          cat("the connection between rank ", rank(), " and rank ", peer, " broke: ", reason)});
+          cat("the connection between rank ", rank(), " and rank ", peer,
+              " broke: ", of(peer).is_dead ? errno_text(ETIMEDOUT) : reason)});
 }
 
 // There is no other connection to that rank.
@@ -248,13 +261,27 @@ bool ConnectionPool::awaits(WireSlot slot) noexcept {
     return !ended_.contains(slot.group());
 }
 
+// Gloo's thread sees the end, and says so. On the loop's thread.
+void ConnectionPool::end_dead() noexcept {
+    for (int peer = 0; peer < size(); ++peer) {
+        Peer& there = of(peer);
+        if (there.closed || there.is_dead || world_.same_host(peer)) continue;
+        const Lock lock(there.mutex);
+        if (!there.kept.valid() || !net::is_dead(there.kept.get())) continue;
+        there.is_dead = true;
+        (void)::shutdown(there.kept.get(), SHUT_RDWR);
+    }
+}
+
 // Ranks that are lost, or have closed their ends, read nothing more.
 void ConnectionPool::flush() noexcept {
     std::map<int, int> ranks;  // by socket
     std::vector<int> sockets;
     for (int rank = 0; rank < size(); ++rank) {
-        if (!of(rank).kept.valid()) continue;
-        sockets.push_back(of(rank).kept.get());
+        Peer& there = of(rank);
+        const Lock lock(there.mutex);
+        if (!there.kept.valid()) continue;
+        sockets.push_back(there.kept.get());
         ranks[sockets.back()] = rank;
     }
     const auto is_of_use = [&](int socket) {

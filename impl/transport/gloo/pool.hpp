@@ -92,8 +92,9 @@ private:
     struct Peer {
         std::atomic<Connection*> connection{nullptr};
         std::atomic<bool> closed{false};
-        net::Descriptor kept;  // our end of the connection, to flush it in the end
+        std::atomic<bool> is_dead{false};  // its line
         Mutex mutex;
+        net::Descriptor kept TUTTI_GUARDED_BY(mutex);  // our end, to end or to flush it
         std::deque<Use> deferred TUTTI_GUARDED_BY(mutex);
         std::vector<uint32_t> goodbyes TUTTI_GUARDED_BY(mutex);  // behind them, by group
     };
@@ -109,6 +110,7 @@ private:
     void lose(Completions& completions, int peer, const Status& why) noexcept;
     void tell_disconnected(Completions& completions, int peer) noexcept;
     void take_deferred(Completions& completions, int peer, Connection& connection);
+    void end_dead() noexcept;
     void flush() noexcept;
 
     void connection_closed(Completions& completions, int peer,
@@ -129,6 +131,8 @@ private:
     Notices notices_;
     std::shared_ptr<Device> device_;
     std::shared_ptr<::gloo::transport::tcp::Context> context_;
+    const std::shared_ptr<net::Loop> loop_;
+    std::optional<net::Timer> looks_;     // after connections whose line is dead; the loop's
     std::optional<Connector> connector_;  // last: its events use all of this
 };
 

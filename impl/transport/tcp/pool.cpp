@@ -20,6 +20,7 @@
 #include "base/log.hpp"
 #include "base/resource_limits.hpp"
 #include "membership/address.hpp"
+#include "net/line.hpp"
 #include "transport/delivery.hpp"
 #include "transport/shortage.hpp"
 
@@ -65,7 +66,7 @@ void hurry_inside_host(const net::Socket& socket) {
 
 }  // namespace
 
-Pool::Pool(World& world) : world_(world), sockets_(open_epoll()) {
+Pool::Pool(World& world) : world_(world), sockets_(open_epoll()), loop_(net::Loop::shared()) {
     for (int rank = 0; rank < world.size(); ++rank) {
         links_.push_back(std::make_unique<Link>(rank, *this));
     }
@@ -80,10 +81,15 @@ Pool::Pool(World& world) : world_(world), sockets_(open_epoll()) {
                 join(peer, std::move(socket), proof);
             }},
         further_connections());
+    loop_->run([this] {
+        looks_.emplace(*loop_, [this] { close_dead(); });
+        looks_->start(net::line_look_ms(), net::line_look_ms());
+    });
 }
 
 Pool::~Pool() {
     connector_.reset();
+    loop_->run([this] { looks_.reset(); });
     waiting_->stop();
     {
         const Lock lock(mutex_);
@@ -375,6 +381,20 @@ void Pool::closed(Link& link, const std::string& reason) TUTTI_NO_THREAD_SAFETY_
                         cat("the connection between rank ", world_.rank(), " and rank ", peer,
                             " broke: ", reason)});
     });
+}
+
+// On the loop's thread.
+void Pool::close_dead() noexcept {
+    {
+        const Lock lock(mutex_);
+        for (size_t index = open_.size(); index-- > 0;) {
+            Link& link = *open_[index];
+            if (world_.same_host(link.peer())) continue;
+            if (std::ranges::any_of(link.sockets(), net::is_dead))
+                link.close(errno_text(ETIMEDOUT));
+        }
+    }
+    tell();
 }
 
 // The end.

@@ -20,6 +20,7 @@
 #include "membership/membership.hpp"
 #include "membership/world.hpp"
 #include "net/descriptor.hpp"
+#include "net/loop.hpp"
 #include "net/socket.hpp"
 #include "request.hpp"
 #include "transport/connector.hpp"
@@ -71,6 +72,7 @@ private:
     void watch(Link& link, int socket, int operation, const Wants& wants);
     void adopt(int peer, net::Socket socket);
     void join(int peer, net::Socket socket, const std::optional<membership::Token>& proof) noexcept;
+    void close_dead() noexcept;
     void flush() noexcept;
     [[nodiscard]] bool has_output() TUTTI_REQUIRES(mutex_);
 
@@ -97,6 +99,8 @@ private:
     std::map<uint32_t, std::unique_ptr<Mailbox>> mailboxes_ TUTTI_GUARDED_BY(mutex_);
     EndedGroups ended_ TUTTI_GUARDED_BY(mutex_);
     std::optional<Waiting> waiting_;
+    const std::shared_ptr<net::Loop> loop_;
+    std::optional<net::Timer> looks_;     // after connections whose line is dead; the loop's
     std::optional<Connector> connector_;  // last: its events use all of this
 };
 
