@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -135,6 +136,21 @@ bool is_unnamed_memory(int file, const struct stat& facts) {
     return facts.st_nlink == 0 && ::fcntl(file, F_GET_SEALS) == F_SEAL_SEAL;
 }
 
+// Takes memory for all of a file now; false with errno. What refuses other calls may refuse
+// fallocate, too.
+bool reserve(int file, size_t bytes) {
+    if (::fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0) return true;
+    if (errno != EPERM && errno != ENOSYS) return false;
+    static constexpr std::array<char, front_page> zeros{};
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t count = ::pwrite(file, zeros.data(), std::min(zeros.size(), bytes - done),
+                                       static_cast<off_t>(done));
+        if (count < 0 && errno != EINTR) return false;
+        if (count > 0) done += static_cast<size_t>(count);
+    }
+    return true;
+}
+
 // Where memfd_create is refused, which is `refusal`. Of what a container lets /dev/shm have all
 // is taken at once: what lacks when the memory is used would end the process.
 net::Descriptor make_unnamed_file(size_t bytes, int refusal) {
@@ -147,7 +163,7 @@ net::Descriptor make_unnamed_file(size_t bytes, int refusal) {
         file.valid() && ::fstat(file.get(), &facts) == 0 && is_unnamed_memory(file.get(), facts);
     const auto what = cat("cannot make ", bytes, " bytes of shared memory, in ", memory_folder);
     if (!can) throw call_error("memfd_create", cat(what, " neither"), refusal);
-    if (::fallocate(file.get(), 0, 0, static_cast<off_t>(bytes + front_page)) != 0) {
+    if (!reserve(file.get(), bytes + front_page)) {
         throw Error(TUTTI_ERR_OUT_OF_MEMORY, cat(what, ": ", errno_text(errno)), -1, errno);
     }
     return file;
