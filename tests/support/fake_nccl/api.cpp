@@ -186,8 +186,9 @@ EXPORT const char* ncclGetLastError(ncclComm_t) {
 EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
     static std::atomic<int> number{0};
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    forget_abandoned();
     std::memset(id, 0, sizeof *id);
-    (void)std::snprintf(id->internal, sizeof id->internal, "/tutti_fake_nccl_%d_%d_%llx",
+    (void)std::snprintf(id->internal, sizeof id->internal, "%s%d_%d_%llx", name_start,
                         static_cast<int>(getpid()), number++, static_cast<long long>(now));
     return ncclSuccess;
 }

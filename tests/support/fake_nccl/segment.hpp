@@ -12,6 +12,7 @@
 
 namespace fake_nccl {
 
+constexpr const char* name_start = "/tutti_fake_nccl_";
 constexpr int max_ranks = 8;
 constexpr size_t piece_bytes = 64 << 10;
 constexpr size_t pipe_bytes = 16 << 10;
@@ -71,5 +72,7 @@ struct Segment {
 // Mapped; the name goes when all ranks have it. Null if the system refuses.
 std::shared_ptr<Segment> attach(const std::string& name);
 void forget(const std::string& name);
+// The names of runs that were killed meanwhile: nobody has their memory any more.
+void forget_abandoned();
 
 }  // namespace fake_nccl
