@@ -9,6 +9,7 @@
 #include "base/resource_limits.hpp"
 #include "device_ranks.hpp"
 #include "in_flight.hpp"
+#include "membership/bootstrap.hpp"
 #include "membership/processes.hpp"
 #include "membership/threads.hpp"
 #include "ranks.hpp"
@@ -74,7 +75,7 @@ Group::Group(const GroupOptions& options)
     } catch (...) {
         Status status = current_status();
         blame_own_exhaustion(status, rank_);
-        give_up(status);
+        give_up(*options.store, status);
         status.message = cat("making ", label(), ": ", status.message);
         throw Error(status);
     }
@@ -90,9 +91,13 @@ void Group::adopt_backends() {
 }
 
 // This rank's part in the making has failed: the others shall not wait for it.
-void Group::give_up(const Status& status) noexcept {
-    if (!membership_) return;
-    membership_->report(gave_up(rank_, status));
+void Group::give_up(Store& store, const Status& status) noexcept {
+    if (membership_) return membership_->report(gave_up(rank_, status));
+    if (status.code != TUTTI_ERR_OUT_OF_MEMORY) return;
+    if (status.rank != rank_) return membership::have_heard(store, rank_);
+    // It may have met none of them.
+    membership::tell_failure(store, rank_, status);
+    membership::stay_to_tell(store, rank_, size_);
 }
 
 void Group::learn_hosts() {

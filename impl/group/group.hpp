@@ -230,7 +230,7 @@ private:
     bool pass_monitored_barrier(const FlatCall& call, uint64_t sequence, const Deadline& deadline);
     void share_memory(const Alloc& call, uint64_t sequence, const Deadline& until);
     void adopt_backends();
-    void give_up(const Status& status) noexcept;
+    void give_up(Store& store, const Status& status) noexcept;
     void learn_hosts();
     std::vector<std::shared_ptr<Group>> open_device_ranks(const char* function,
                                                           const std::vector<Device>& devices,

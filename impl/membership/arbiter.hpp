@@ -42,6 +42,7 @@ public:
     void announce_departures();
 
     [[nodiscard]] bool is_decided() const { return !first_.verdict.ok(); }
+    [[nodiscard]] const Status& verdict() const { return first_.verdict; }  // OK: none
     [[nodiscard]] bool has_left(int rank) const { return first_.left.contains(rank); }
     [[nodiscard]] bool is_lost(int rank) const { return losses_.contains(rank); }
     // Entered, and neither left nor lost.

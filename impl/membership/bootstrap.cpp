@@ -21,12 +21,15 @@ namespace {
 
 const std::string invitation_key = "tutti/control";
 const std::string failure_key = "tutti/failed";
-constexpr int64_t attempt_ms = 2000;  // what all addresses of an invitation get together
+const std::string heard_key = "tutti/heard/";  // and the rank that has heard of it
+constexpr int64_t attempt_ms = 2000;           // what all addresses of an invitation get together
 constexpr int64_t withdrawal_ms = 1000;
 constexpr int64_t look_ms = 1000;  // between two looks for ranks that have ended or failed
 constexpr int64_t tell_ms = 1000;
+constexpr int64_t stay_ms = 3000;  // for ranks that come a little later, or look
 constexpr auto first_pause = std::chrono::milliseconds(5);
 constexpr auto max_pause = std::chrono::milliseconds(300);
+constexpr auto heard_pause = std::chrono::milliseconds(20);
 
 std::vector<net::Address> addresses_to(const Invitation& invitation, const JoiningRank& caller) {
     const std::string route_to_store = caller.store.remote_address().value_or("");
@@ -42,10 +45,16 @@ std::vector<net::Address> addresses_to(const Invitation& invitation, const Joini
     return net::numeric_addresses(seen_from_here(invitation.addresses, view), invitation.port);
 }
 
+struct Answer {
+    Kind kind{};
+    std::string reason{};  // of Refused
+    Status verdict{};
+};
+
 // The first frame that comes.
-std::pair<Kind, std::string> read_answer(net::Socket& socket, const Deadline& deadline) {
+Answer read_answer(net::Socket& socket, const Deadline& deadline) {
     FrameReader frames;
-    std::optional<std::pair<Kind, std::string>> answer;
+    std::optional<Answer> answer;
     std::byte bytes[512];
     while (!answer) {
         const size_t count = socket.recv_some(bytes, deadline);
@@ -53,7 +62,10 @@ std::pair<Kind, std::string> read_answer(net::Socket& socket, const Deadline& de
             throw Error(TUTTI_ERR_NETWORK, cat(socket.remote_address(), " closed the connection"));
         }
         frames.feed(std::span(bytes, count), [&](const Frame& frame) {
-            answer.emplace(frame.kind, frame.kind == Kind::Refused ? decode_text(frame) : "");
+            answer.emplace();
+            answer->kind = frame.kind;
+            if (frame.kind == Kind::Refused) answer->reason = decode_text(frame);
+            if (frame.kind == Kind::Verdict) answer->verdict = decode_group_status(frame).content;
             return false;
         });
     }
@@ -65,8 +77,9 @@ void handshake(net::Socket& socket, const Invitation& invitation, const JoiningR
                const Deadline& deadline) {
     const std::string text = encode(Handshake{invitation.token, caller.rank, caller.size});
     socket.send_all(std::as_bytes(std::span(text)), deadline);
-    const auto [kind, reason] = read_answer(socket, deadline);
+    const auto [kind, reason, verdict] = read_answer(socket, deadline);
     if (kind == Kind::Welcome) return;
+    if (kind == Kind::Verdict && !verdict.ok()) throw Error(verdict);
     if (kind == Kind::Refused) {
         throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                     cat(name_of_coordinator(invitation.rank), " refused this process: ", reason),
@@ -75,7 +88,8 @@ void handshake(net::Socket& socket, const Invitation& invitation, const JoiningR
     throw Error(TUTTI_ERR_NETWORK, cat("another process answers at ", socket.remote_address()));
 }
 
-// Throws INVALID_ARGUMENT if refused, NETWORK if nobody there is the coordinator.
+// Throws INVALID_ARGUMENT if refused, OUT_OF_MEMORY if this process lacks descriptors, or the
+// coordinator's does; NETWORK if nobody there is the coordinator.
 net::Socket reach(const Invitation& invitation, const JoiningRank& caller,
                   const Deadline& deadline) {
     const Deadline limit = deadline.or_earlier(Deadline::after_ms(attempt_ms));
@@ -89,7 +103,8 @@ net::Socket reach(const Invitation& invitation, const JoiningRank& caller,
             handshake(socket, invitation, caller, limit);
             return socket;
         } catch (const Error& error) {
-            if (error.status().code == TUTTI_ERR_INVALID_ARGUMENT) throw;
+            const tutti_status code = error.status().code;
+            if (code == TUTTI_ERR_INVALID_ARGUMENT || code == TUTTI_ERR_OUT_OF_MEMORY) throw;
             reasons += cat(reasons.empty() ? "" : "; ", error.what());
             if (!socket.valid()) number = error.status().system_errno;
         }
@@ -110,6 +125,7 @@ bool still_answers(const Invitation& invitation, const JoiningRank& rank_0,
         (void)reach(invitation, rank_0, deadline);
         return true;
     } catch (const Error& error) {
+        if (error.status().is_own_exhaustion) throw;
         return error.status().code == TUTTI_ERR_INVALID_ARGUMENT;
     }
 }
@@ -125,7 +141,10 @@ bool is_of_whole_job(int size) {
 std::optional<Status> read_failure(const JoiningRank& caller, const Deadline& deadline) {
     if (!caller.store.check(Store::Keys(&failure_key, 1), deadline)) return std::nullopt;
     std::istringstream text(caller.store.get(failure_key, deadline));
-    return parse_failure(text, caller.size);
+    Status failure = parse_failure(text, caller.size);
+    if (failure.rank != caller.rank) return failure;
+    caller.store.delete_key(failure_key, deadline);  // of an attempt before
+    return std::nullopt;
 }
 
 std::string read_invitation(const JoiningRank& caller, const Deadline& deadline) {
@@ -143,6 +162,15 @@ std::string read_invitation(const JoiningRank& caller, const Deadline& deadline)
     return invitation;
 }
 
+// Ranks that this one's store has turned away do not come.
+void check_server_of(const JoiningRank& caller) {
+    Status lack = caller.store.lack_of_server();
+    if (lack.ok()) return;
+    lack.rank = caller.rank;
+    lack.message = cat("the store of rank ", caller.rank, " turned others away: ", lack.message);
+    throw Error(lack);
+}
+
 }  // namespace
 
 void tell_failure(Store& store, int rank, const Status& why) noexcept {
@@ -153,11 +181,36 @@ void tell_failure(Store& store, int rank, const Status& why) noexcept {
     }
 }
 
+void stay_to_tell(Store& store, int rank, int size) noexcept {
+    if (!store.is_served_here()) return;
+    std::vector<std::string> others;
+    for (int other = 0; other < size; ++other) {
+        if (other != rank) others.push_back(cat(heard_key, other));
+    }
+    for (const auto until = Deadline::after_ms(stay_ms); !until.expired();) {
+        try {
+            if (store.check(others, until)) return;
+        } catch (...) {  // nor does this process have what it takes to ask
+            log(LogLevel::Debug, "control: ", current_status().message);
+        }
+        std::this_thread::sleep_for(heard_pause);
+    }
+}
+
+void have_heard(Store& store, int rank) noexcept {
+    try {
+        store.set(cat(heard_key, rank), "", Deadline::after_ms(tell_ms));
+    } catch (...) {  // the store has gone with its rank
+        log(LogLevel::Debug, "control: ", current_status().message);
+    }
+}
+
 bool wait_for_ranks(const JoiningRank& caller, const Deadline& deadline,
                     const std::function<bool(const Deadline&)>& wait) {
     const bool hears_of_ends = is_of_whole_job(caller.size);
     while (!wait(deadline.or_earlier(Deadline::after_ms(look_ms)))) {
         if (deadline.expired()) return false;
+        check_server_of(caller);
         if (const auto failure = read_failure(caller, deadline)) throw Error(*failure);
         if (!hears_of_ends) continue;
         if (const auto rank = read_end(caller.store, deadline)) {
@@ -227,6 +280,9 @@ Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<
             const bool no_time = deadline.expired() || next >= deadline.when();
             if (no_time || error.status().code != TUTTI_ERR_NETWORK) throw;
             if (!known) calls.failed(invitation, error.status(), deadline);
+        }
+        if (!known) {
+            if (const auto failure = read_failure(caller, deadline)) throw Error(*failure);
         }
         std::this_thread::sleep_until(next);
     }

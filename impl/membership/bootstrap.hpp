@@ -41,6 +41,9 @@ Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<
                                  const Deadline& deadline);
 // To the ranks that still meet at this store, which no other group ever uses: not all will come.
 void tell_failure(Store& store, int rank, const Status& why) noexcept;
+// Where this process serves the store: waits a little until the others have heard of it.
+void stay_to_tell(Store& store, int rank, int size) noexcept;
+void have_heard(Store& store, int rank) noexcept;
 // Waits in slices, and looks between them whether a rank has told of its failure, or the launcher
 // has seen one of the job end: then not all will come. `wait` is false as long as it waits in vain.
 // Returns what it said last; throws the failure, or PEER_LOST if a rank has ended.

@@ -1,7 +1,10 @@
 #include "coordinator.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "base/error.hpp"
@@ -16,6 +19,8 @@ namespace {
 // says that it is still here, or it is the failure itself.
 constexpr int64_t suspicion_grace_ms = 500;
 constexpr int64_t rejoin_grace_ms = 5000;
+// What a caller that is to be told of a lack may take to say who it is, while others wait for it.
+constexpr auto introduction = std::chrono::milliseconds(1000);
 constexpr int64_t departures_ms = 1;  // collects departures for one frame
 constexpr size_t max_queue = 64 * 1024 * 1024;
 constexpr size_t max_refused = 4;  // that errors name
@@ -46,6 +51,7 @@ Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int own_ra
           std::in_place, loop, std::move(listening), [this](int descriptor) { accept(descriptor); },
           [this](const Status& exhaustion) { return make_room(exhaustion); }) {
     ticks_.start(heartbeat.interval_ms, heartbeat.interval_ms);
+    keep_spare();
 }
 
 void Coordinator::restore(const State& state) {
@@ -71,7 +77,17 @@ void Coordinator::note_arrivals() {
 
 Coordinator::~Coordinator() {
     tell_departures();
+    if (arbiter_.is_decided()) tell_who_was_joining();
     broadcast(encode(Kind::Closing));
+}
+
+// Those of this group that have been welcomed, and are about to say where they are.
+void Coordinator::tell_who_was_joining() {
+    const std::string verdict = encode(Kind::Verdict, 0, arbiter_.verdict());
+    for (const auto& [id, connection] : connections_) {
+        const bool joins = connection->rank < 0 && connection->authenticated && !connection->waits;
+        if (joins) connection->stream->write(verdict);
+    }
 }
 
 void Coordinator::receive(int rank, const std::string& bytes) {
@@ -95,7 +111,7 @@ void Coordinator::stop_accepting() {
 void Coordinator::accept(int descriptor) {
     auto connection = std::make_unique<Connection>();
     const int id = connection->id = ++last_id_;
-    connection->last_received = Clock::now();
+    connection->accepted = connection->last_received = Clock::now();
     connection->frames.allow(max_stranger_frame);
     net::Stream::Events events;
     events.data = [this, id](std::span<const std::byte> bytes) {
@@ -114,21 +130,40 @@ void Coordinator::accept(int descriptor) {
     if (const auto oldest = strangers_.add(id)) connections_.erase(*oldest);
 }
 
+void Coordinator::keep_spare() noexcept {
+    if (spare_.valid()) return;
+    spare_ = net::Descriptor(open_tracked([] { return ::open("/", O_PATH | O_CLOEXEC); }));
+}
+
 // No descriptor is left for a new connection: the oldest unauthenticated one is closed, if there is
-// one.
+// one; else the group is over, and who still comes is told so.
 bool Coordinator::make_room(const Status& exhaustion) {
+    if (lack_) return make_room_to_tell();
     if (const auto oldest = strangers_.take_oldest()) {
         connections_.erase(*oldest);
         return true;
     }
-    if (!arbiter_.awaited().empty()) {  // it may be one of them
-        Status cause = exhaustion;
-        cause.rank = own_rank_;
-        cause.message =
-            cat(own_name(), " cannot accept the connections of the others: ", exhaustion.message);
-        arbiter_.decide(cause);
+    if (arbiter_.awaited().empty()) return false;
+    Status cause = exhaustion;  // it may be one of them
+    cause.rank = own_rank_;
+    cause.message =
+        cat(own_name(), " cannot accept the connections of the others: ", exhaustion.message);
+    arbiter_.decide(cause);
+    lack_ = cause;
+    return make_room_to_tell();
+}
+
+// For one at a time, which gets its answer when it has said who it is.
+bool Coordinator::make_room_to_tell() {
+    if (spare_.valid()) {
+        spare_.reset();
+        return true;
     }
-    return false;
+    const auto oldest = strangers_.oldest();
+    const Connection* const stranger = oldest ? find(*oldest) : nullptr;
+    if (stranger == nullptr || Clock::now() - stranger->accepted < introduction) return false;
+    drop(*oldest, {TUTTI_ERR_NETWORK, -1, 0, "it did not say who it is"});
+    return true;
 }
 
 Coordinator::Connection* Coordinator::find(int id) {
@@ -210,7 +245,13 @@ bool Coordinator::authenticate(Connection& connection, const Token& token, int r
 bool Coordinator::answer(Connection& connection, const Handshake& handshake) {
     if (!authenticate(connection, handshake.token, handshake.rank, handshake.size)) return false;
     connection.authenticated = true;
+    if (lack_) {
+        connection.stream->write(encode(Kind::Verdict, 0, *lack_));
+        drop(connection.id, *lack_);
+        return false;
+    }
     if (!endpoints_[static_cast<size_t>(handshake.rank)]) {
+        strangers_.remove(connection.id);  // a rank of this group that is closed takes it as lost
         connection.stream->write(encode(Kind::Welcome));
         return true;
     }
@@ -273,7 +314,7 @@ void Coordinator::refuse_duplicate(Connection& connection, int rank) {
 void Coordinator::drop(int id, const Status& why) {
     const auto found = connections_.find(id);
     if (found == connections_.end()) return;
-    const auto connection = std::move(found->second);
+    auto connection = std::move(found->second);
     connections_.erase(found);
     strangers_.remove(id);
     if (connection->rank >= 0) members_[static_cast<size_t>(connection->rank)] = nullptr;
@@ -283,6 +324,8 @@ void Coordinator::drop(int id, const Status& why) {
     } else if (!arbiter_.has_left(connection->rank)) {
         declare_lost(death_error(connection->rank, why));
     }
+    connection.reset();
+    if (lack_) keep_spare();
 }
 
 // It may be said again before that rank has come to a coordinator that follows.
@@ -356,6 +399,7 @@ void Coordinator::believe(int watcher, const Status& seen) {
 
 void Coordinator::tick() {
     ++tick_count_;
+    if (lack_) keep_spare();
     cover();
     const bool was_suspended = heartbeat_clock_.was_suspended();
     std::vector<std::pair<int, bool>> all;  // by id: whether it is to be heard

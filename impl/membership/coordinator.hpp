@@ -16,6 +16,7 @@
 #include "coverage.hpp"
 #include "grace.hpp"
 #include "heartbeat.hpp"
+#include "net/descriptor.hpp"
 #include "net/loop.hpp"
 #include "net/pending_peers.hpp"
 #include "net/stream.hpp"
@@ -70,6 +71,7 @@ private:
         bool authenticated = false;  // its handshake had the right token
         bool waits = false;          // for the next group: this one is over for it
         bool asked = false;          // for itself, though another answers for it
+        Clock::time_point accepted;
         Clock::time_point last_received;
         std::optional<uint64_t> ended_at{};  // the tick at which its process was said to have ended
         uint64_t doubts = 0;                 // that it was told of
@@ -85,6 +87,9 @@ private:
 
     void accept(int descriptor);
     bool make_room(const Status& exhaustion);
+    bool make_room_to_tell();
+    void keep_spare() noexcept;
+    void tell_who_was_joining();
     bool handle(Connection& connection, const Frame& frame);
     bool authenticate(Connection& connection, const Token& token, int rank, int size);
     bool answer(Connection& connection, const Handshake& handshake);
@@ -139,6 +144,8 @@ private:
     net::Timer departures_;  // collects them for one frame
     Grace rejoin_grace_;     // for members of the previous coordinator
     bool is_successor_ = false;
+    std::optional<Status> lack_;  // of descriptors, which has ended the group; for who comes now
+    net::Descriptor spare_;       // given up for a caller that is to be told of it
     std::optional<net::Listener> listener_;
 };
 

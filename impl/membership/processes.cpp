@@ -80,8 +80,7 @@ public:
             membership::publish_invitation(caller, invitation_, deadline);
             has_published_ = true;
         }
-        membership::Rank0Connection found =
-            membership::find_coordinator(caller, authenticated, deadline);
+        membership::Rank0Connection found = find_coordinator(caller, authenticated, deadline);
         invitation_ = std::move(found.invitation);
         addresses_.connected(invitation_, found.socket);
         log(LogLevel::Info, "control: rank ", rank(), " of ", size(), " reaches ",
@@ -112,11 +111,11 @@ public:
 
     // Returns when all have come.
     void exchange_endpoints(const std::string& options, const Deadline& deadline) {
-        endpoint_ = {membership::without_interfaces(addresses_.own()),
-                     rank() == invitation_.rank ? invitation_.port : own_.port(), addresses_.host(),
-                     options};
-        loop_->run([this] { liveness_->describe(endpoint_); });
         try {
+            endpoint_ = {membership::without_interfaces(addresses_.own()),
+                         rank() == invitation_.rank ? invitation_.port : own_.port(),
+                         addresses_.host(), options};
+            loop_->run([this] { liveness_->describe(endpoint_); });
             await_all(deadline);
         } catch (...) {  // the ranks that are there learn it
             Status cause = current_status();
@@ -168,6 +167,24 @@ public:
     }
 
 private:
+    // Those that have come to a coordinator here learn why it goes.
+    membership::Rank0Connection find_coordinator(const membership::JoiningRank& caller,
+                                                 const std::optional<Invitation>& authenticated,
+                                                 const Deadline& deadline) {
+        try {
+            return membership::find_coordinator(caller, authenticated, deadline);
+        } catch (...) {
+            Status cause = current_status();
+            if (cause.rank < 0) cause.rank = rank();
+            cause.message = cat("rank ", rank(), " gave up: ", cause.message);
+            loop_->run([&] {
+                if (!own_.get()) return;
+                own_.get()->receive(rank(), membership::encode(Kind::Report, 0, cause));
+            });
+            throw;
+        }
+    }
+
     // Ranks that come to this one as the next coordinator hear that it leaves.
     void await_members() noexcept {
         const Deadline deadline = Deadline::after_ms(leave_ms());

@@ -34,6 +34,9 @@ public:
         waiting_.pop_front();
         return oldest;
     }
+    [[nodiscard]] std::optional<Id> oldest() const {
+        return waiting_.empty() ? std::nullopt : std::optional<Id>(waiting_.front());
+    }
     [[nodiscard]] size_t size() const { return waiting_.size(); }
 
 private:

@@ -105,6 +105,8 @@ public:
         return store_->remote_addresses();
     }
     [[nodiscard]] bool only_this_host() const override { return store_->only_this_host(); }
+    [[nodiscard]] bool is_served_here() const override { return store_->is_served_here(); }
+    [[nodiscard]] Status lack_of_server() const override { return store_->lack_of_server(); }
     [[nodiscard]] bool has_lost_server() const override { return store_->has_lost_server(); }
 
 private:

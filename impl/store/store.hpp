@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "base/status.hpp"
 #include "interruption.hpp"
 #include "limits.hpp"
 
@@ -74,6 +75,10 @@ public:
     [[nodiscard]] virtual bool has_lost_server() const { return false; }
     // Whether it can be reached from this host alone, as far as this process knows.
     [[nodiscard]] virtual bool only_this_host() const { return false; }
+    // Whether its server ends with this process.
+    [[nodiscard]] virtual bool is_served_here() const { return false; }
+    // Why that has turned clients away, if it lacks descriptors for them.
+    [[nodiscard]] virtual Status lack_of_server() const { return {}; }
 
     // Milliseconds, -1 for never: what the C API's calls use by default.
     [[nodiscard]] int64_t timeout_ms() const { return timeout_ms_; }

@@ -50,7 +50,9 @@ TcpConnection::TcpConnection(net::Socket socket, const WaitLimit& limit)
     await_first_byte(limit);
     const uint8_t answer = read_byte(limit);
     if (answer == protocol::check_full)
-        throw Error(TUTTI_ERR_STORE, "the server is full: it has as many connections as its limit");
+        throw Error(TUTTI_ERR_STORE,
+                    "the server is full: it has as many connections as its limit, or as its "
+                    "process may have open files (ulimit -n)");
     if (answer != protocol::check_ready && answer != protocol::check_not_ready)
         throw Error(TUTTI_ERR_STORE, "what listens there is no store server");
     server_is_tutti_ = answer == protocol::check_ready;

@@ -3,13 +3,18 @@
 // thread. A connection that breaks the protocol or a limit is closed; the others never notice.
 #include "tcp_server.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 #include <unordered_map>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "base/resource_limits.hpp"
+#include "net/descriptor.hpp"
 #include "net/pending_peers.hpp"
 #include "net/stream.hpp"
 #include "responder.hpp"
@@ -37,6 +42,7 @@ class TcpServer::Service {
 public:
     Service(std::vector<net::ListenSocket> sockets, const StoreLimits& limits)
         : limits_(within_descriptors(limits)),
+          lacks_descriptors_(limits_.connections < limits.connections),
           responder_(limits_, {[this](int64_t count) { joined(count); }, [this] { recount(); }}) {
         std::vector<int> descriptors;
         for (net::ListenSocket& socket : sockets) descriptors.push_back(socket.release());
@@ -44,6 +50,7 @@ public:
             listener_ = std::make_unique<net::Listener>(
                 loop_, std::move(descriptors), [this](int fd) { accepted(fd); },
                 [this](const Status& status) { return exhausted(status); });
+            keep_spare();
         });
     }
 
@@ -51,6 +58,7 @@ public:
         loop_.run([this] {
             listener_.reset();
             connections_.clear();
+            spare_.reset();
         });
     }
 
@@ -62,11 +70,23 @@ public:
         return joined_;
     }
 
+    void turn_all_away(int64_t count, const Deadline& deadline) {
+        loop_.run([this] { turns_all_away_ = true; });
+        Lock lock(mutex_);
+        while (told_ < count && !deadline.expired()) joined_changed_.wait(lock, deadline);
+    }
+
+    Status lack() {
+        const Lock lock(mutex_);
+        return lack_;
+    }
+
 private:
     struct Connection : StoreClient {
         explicit Connection(const StoreLimits& limits) : parser(limits) {}
         std::unique_ptr<net::Stream> stream;
         protocol::RequestParser parser;
+        const Deadline introduction = Deadline::after_ms(store_limits::introduction_ms);
     };
 
     void accepted(int fd) noexcept {
@@ -79,6 +99,7 @@ private:
                 [this, connection](const Status&) { drop(*connection); }};
             connection->stream = net::Stream::adopt(loop_, descriptor.release(), std::move(events));
             connections_.emplace(connection, std::move(owned));
+            if (is_in_place_of_spare_ || turns_all_away_) return turn_away(*connection);
             make_room(*connection);
             if (exhausted_) note_exhaustion({});
         } catch (...) {
@@ -92,7 +113,11 @@ private:
         const bool is_full = connections_.size() - turned_away_.size() > limits_.connections;
         const auto oldest = is_full ? strangers_.take_oldest() : std::nullopt;
         if (oldest) drop_stranger(**oldest);
-        if (is_full && !oldest) return turn_away(newest);
+        if (is_full && !oldest) {
+            if (lacks_descriptors_)
+                note_lack(system_error(TUTTI_ERR_STORE, "no place is left", EMFILE).status());
+            return turn_away(newest);
+        }
         if (const auto another = strangers_.add(&newest)) drop_stranger(**another);
     }
 
@@ -101,12 +126,30 @@ private:
         drop(connection);
     }
 
-    // True if a connection was closed for the next one.
+    void keep_spare() noexcept {
+        if (spare_.valid()) return;
+        spare_ = net::Descriptor(open_tracked([] { return ::open("/", O_PATH | O_CLOEXEC); }));
+        if (spare_.valid()) is_in_place_of_spare_ = false;
+    }
+
+    // The next connection takes its place.
+    void give_up_spare() noexcept {
+        spare_.reset();
+        is_in_place_of_spare_ = true;
+    }
+
+    // True if a connection was closed for the next one, or that one is to be turned away.
     bool exhausted(const Status& status) noexcept {
         if (const auto oldest = strangers_.take_oldest()) {
             drop_stranger(**oldest);
-        } else if (!turned_away_.empty()) {
+        } else if (spare_.valid()) {
+            note_exhaustion(status);
+            note_lack(status);
+            give_up_spare();
+        } else if (!turned_away_.empty() && turned_away_.front()->introduction.expired()) {
             drop(*turned_away_.front());
+            note_lack(status);
+            give_up_spare();
         } else {
             note_exhaustion(status);
             return false;
@@ -120,6 +163,17 @@ private:
         const Lock lock(mutex_);
         exhaustion_ = status;
         if (!status.ok()) joined_changed_.notify_all();
+    }
+
+    void note_lack(const Status& status) noexcept {
+        const Lock lock(mutex_);
+        lack_ = status;
+    }
+
+    void note_told() noexcept {
+        const Lock lock(mutex_);
+        ++told_;
+        joined_changed_.notify_all();
     }
 
     // It stays until it has said what it is, or until too many others are turned away.
@@ -172,8 +226,9 @@ private:
     void drop(Connection& connection) noexcept {
         responder_.forget(connection);
         strangers_.remove(&connection);
-        std::erase(turned_away_, &connection);
+        if (std::erase(turned_away_, &connection) > 0) note_told();
         connections_.erase(&connection);
+        keep_spare();
     }
 
     void recount(Connection& connection) noexcept {
@@ -193,18 +248,24 @@ private:
     }
 
     const StoreLimits limits_;
+    const bool lacks_descriptors_;  // for as many connections as it was to have
     Responder responder_;
     std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
     net::PendingPeers<Connection*> strangers_;
     std::deque<Connection*> turned_away_;
     std::unique_ptr<net::Listener> listener_;
+    net::Descriptor spare_;  // given up for a caller that is to be turned away
+    bool turns_all_away_ = false;
+    bool is_in_place_of_spare_ = false;  // that is who comes now
 
     uint64_t answered_ = 0;  // of what came last, in a row
 
     Mutex mutex_;
     Condition joined_changed_;
     int64_t joined_ TUTTI_GUARDED_BY(mutex_) = 0;
+    int64_t told_ TUTTI_GUARDED_BY(mutex_) = 0;   // that they are turned away
     Status exhaustion_ TUTTI_GUARDED_BY(mutex_);  // since when nobody could be let in
+    Status lack_ TUTTI_GUARDED_BY(mutex_);        // the last for which one was turned away
     bool exhausted_ = false;                      // the same, for the loop thread
 
     net::Loop loop_{"tutti-store"};  // the last member: it ends before what its thread uses
@@ -221,6 +282,14 @@ TcpServer::TcpServer(std::vector<net::ListenSocket> sockets, const StoreLimits& 
       service_(std::make_unique<Service>(std::move(sockets), limits)) {}
 
 TcpServer::~TcpServer() = default;
+
+void TcpServer::turn_all_away(int64_t count, const Deadline& deadline) {
+    service_->turn_all_away(count, deadline);
+}
+
+Status TcpServer::lack() const {
+    return service_->lack();
+}
 
 int64_t TcpServer::wait_for_joined(int64_t wanted, const Deadline& deadline) {
     return service_->wait_for_joined(wanted, deadline);

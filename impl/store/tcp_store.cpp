@@ -67,6 +67,10 @@ public:
         return place_.addresses;
     }
     [[nodiscard]] bool only_this_host() const override { return place_.only_this_host; }
+    [[nodiscard]] bool is_served_here() const override { return server_ != nullptr; }
+    [[nodiscard]] Status lack_of_server() const override {
+        return server_ == nullptr ? Status() : server_->lack();
+    }
     [[nodiscard]] bool has_lost_server() const override { return client_.has_lost_server(); }
     [[nodiscard]] int port() const { return client_.remote().port(); }
     [[nodiscard]] const std::string& host() const { return place_.host; }
@@ -383,6 +387,13 @@ std::shared_ptr<TcpStore> connect_store(const TcpStoreOptions& options,
     return store;
 }
 
+// The others of a world whose server has no descriptor to be of use.
+void turn_others_away(TcpServer& server, int world_size, const Deadline& deadline) {
+    constexpr int64_t stay_ms = 3000;
+    if (world_size > 1)
+        server.turn_all_away(world_size - 1, deadline.or_earlier(Deadline::after_ms(stay_ms)));
+}
+
 }  // namespace
 
 std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
@@ -392,7 +403,12 @@ std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
     std::shared_ptr<TcpServer> server;
     if (options.is_master) {
         server = serve_store(options, endpoint);
-        check_own_connection();
+        try {
+            check_own_connection();
+        } catch (const Error&) {
+            if (!options.multi_tenant) turn_others_away(*server, options.world_size, deadline);
+            throw;
+        }
     }
     while (true) {
         auto store = connect_store(options, endpoint, server, deadline);
