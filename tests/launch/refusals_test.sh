@@ -63,7 +63,7 @@ case_processes_are_spawned_without_handles_for_them() {
 
 # expect_named errno call
 expect_named() {
-    run "$1" "$2" "$tuttirun" --nproc-per-node 2 "$together"
+    run "$1" "$2" "$tuttirun" --nproc-per-node 2 "$together" -
     [ "$code" -eq 1 ] || fail "exit code $code without $2 ($1)"
     expect_line out "^tuttirun: .* refuses .*$3.* \($1\)\$"
 }

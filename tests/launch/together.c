@@ -1,6 +1,7 @@
-/* together BACKEND...: ranks of a launcher use a group over each backend: collectives, messages, and
- * memory that they share. together spawn BACKEND...: two processes of tutti_spawn do. A failure is
- * printed, and ends it with 3. */
+/* together BACKEND [MORE...]: ranks of a launcher make a group over BACKEND, or "-", the one that
+ * they choose, and a group of that over each more; and use them: collectives, messages, and memory
+ * that they share. together spawn BACKEND...: two processes of tutti_spawn do. A failure is printed,
+ * and ends it with 3. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,9 +71,10 @@ static void use_group(tutti_group* group) {
 static void use_all(void) {
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     options.timeout_ms = TIMEOUT_MS;
-    must(tutti_init_process_group(NULL, "env://", NULL, -1, -1, &options, &error), "init");
+    const char* first = strcmp(backends[0], "-") == 0 ? NULL : backends[0];
+    must(tutti_init_process_group(first, "env://", NULL, -1, -1, &options, &error), "init");
     use_group(TUTTI_GROUP_WORLD);
-    for (int i = 0; i < backend_count; ++i) {
+    for (int i = 1; i < backend_count; ++i) {
         tutti_group* group = NULL;
         must(tutti_new_group(TUTTI_GROUP_WORLD, NULL, 0, backends[i], NULL, NULL, &group, &error),
              "new_group");
@@ -101,6 +103,7 @@ int main(int argc, char** argv) {
     const int spawns = argc > 1 && strcmp(argv[1], "spawn") == 0;
     backends = argv + 1 + spawns;
     backend_count = argc - 1 - spawns;
+    expect(backend_count > 0, "usage: together [spawn] BACKEND [MORE...]");
     if (!spawns) {
         use_all();
         return 0;
