@@ -91,7 +91,7 @@ std::optional<GroupLimit> limit_in(const Group& group, const std::string& name,
     return GroupLimit{group.folder, name, *most, *taken};
 }
 
-// What only caches files is not taken.
+// Cached files do not count as taken.
 std::optional<GroupLimit> memory_limit_in(const Group& group) {
     auto limit = group.is_version_2
                      ? limit_in(group, "memory.max", "memory.current")

@@ -25,7 +25,7 @@ struct GroupLimit {
 
 // `root` stands before all paths.
 MemoryRoom memory_room(const std::string& root = "");
-// Those that leave least; none: no group limits it.
+// The limits that leave least; none: no group limits it.
 std::optional<GroupLimit> process_limit(const std::string& root = "");
 std::optional<GroupLimit> memory_limit(const std::string& root = "");
 // Processors at a time; infinite: as many as there are.

@@ -80,7 +80,7 @@ std::string system_text() {
     return "";
 }
 
-// What is full, if anything is seen to be; else the limits that are set.
+// The limit that is seen to be reached; else all that are set.
 std::string process_text() {
     std::string text;
     if (const auto limit = process_limit()) {

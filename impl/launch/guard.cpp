@@ -105,7 +105,7 @@ Guard::Guard() {
     if (child_ == 0) watch(other.get(), line_.get());
 }
 
-// Who else would take its ending may never do so, as the first process of many containers.
+// Nothing else may ever reap it, as the first process of many containers reaps no strangers.
 Guard::~Guard() {
     line_.reset();
     ::kill(child_, SIGCONT);  // somebody may have stopped it

@@ -19,7 +19,7 @@ namespace {
 // says that it is still here, or it is the failure itself.
 constexpr int64_t suspicion_grace_ms = 500;
 constexpr int64_t rejoin_grace_ms = 5000;
-// What a caller that is to be told of a lack may take to say who it is, while others wait for it.
+// The time that a caller has to say who it is, while others wait to be told of a lack.
 constexpr auto introduction = std::chrono::milliseconds(1000);
 constexpr int64_t departures_ms = 1;  // collects departures for one frame
 constexpr size_t max_queue = 64 * 1024 * 1024;
@@ -81,7 +81,7 @@ Coordinator::~Coordinator() {
     broadcast(encode(Kind::Closing));
 }
 
-// Those of this group that have been welcomed, and are about to say where they are.
+// Ranks of this group that have been welcomed, and are about to say where they are.
 void Coordinator::tell_who_was_joining() {
     const std::string verdict = encode(Kind::Verdict, 0, arbiter_.verdict());
     for (const auto& [id, connection] : connections_) {

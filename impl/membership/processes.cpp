@@ -167,7 +167,7 @@ public:
     }
 
 private:
-    // Those that have come to a coordinator here learn why it goes.
+    // Ranks that have come to a coordinator here learn why it goes.
     membership::Rank0Connection find_coordinator(const membership::JoiningRank& caller,
                                                  const std::optional<Invitation>& authenticated,
                                                  const Deadline& deadline) {

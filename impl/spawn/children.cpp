@@ -97,7 +97,7 @@ bool Children::wait(const Deadline& deadline) {
     }
 }
 
-// Those with a handle.
+// Children with a handle.
 bool Children::collect_told(const Deadline& deadline) {
     std::vector<pollfd> entries;
     std::vector<Child*> watched;
@@ -116,7 +116,7 @@ bool Children::collect_told(const Deadline& deadline) {
     return ready > 0;
 }
 
-// Those without one.
+// Children without one.
 bool Children::collect_seen() noexcept {
     bool any = false;
     for (Child& child : all_) {

@@ -57,7 +57,7 @@ constexpr size_t unread_answer_bytes = size_t{64} << 20;
 constexpr size_t requests_behind_wait = 16;
 // Clients whom a full server still tells that it is full.
 constexpr size_t turned_away_at_once = 64;
-// What one of them may take to say what it is, where there is no descriptor for the next.
+// The time that one of them has to say what it is, where there is no descriptor for the next.
 constexpr int64_t introduction_ms = 1000;
 // Clients whose refusal's reason a server remembers.
 constexpr size_t refusals_remembered = 256;
