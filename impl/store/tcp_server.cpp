@@ -99,6 +99,7 @@ private:
                 [this, connection](const Status&) { drop(*connection); }};
             connection->stream = net::Stream::adopt(loop_, descriptor.release(), std::move(events));
             connections_.emplace(connection, std::move(owned));
+            keep_spare();  // there may be room by now
             if (is_in_place_of_spare_ || turns_all_away_) return turn_away(*connection);
             make_room(*connection);
             if (exhausted_) note_exhaustion({});
