@@ -1,4 +1,5 @@
-// fork, waitid, and pidfd where the system has it. The thread that calls; after fork also the child's only thread.
+// fork, waitid, and pidfd where the system has it. The thread that calls; after fork also the
+// child's only thread.
 #include "children.hpp"
 
 #include <poll.h>
