@@ -1,7 +1,7 @@
 /* together BACKEND [MORE...]: ranks of a launcher make a group over BACKEND, or "-", the one that
  * they choose, and a group of that over each more; and use them: collectives, messages, and memory
- * that they share. together spawn BACKEND...: two processes of tutti_spawn do. A failure is printed,
- * and ends it with 3. */
+ * that they share. together spawn BACKEND...: two processes of tutti_spawn do. A failure is
+ * printed, and ends it with 3. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The functions that the double has and no driver: work of one's own on a stream, for doubles of
- * libraries that give the device work, and what tests ask. Find them by dlsym in the library that is
- * loaded. */
+ * libraries that give the device work, and what tests ask. Find them by dlsym in the library that
+ * is loaded. */
 #ifndef TUTTI_TESTS_FAKE_CUDA_H
 #define TUTTI_TESTS_FAKE_CUDA_H
 
