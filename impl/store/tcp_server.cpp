@@ -70,10 +70,8 @@ public:
         return joined_;
     }
 
-    void turn_all_away(int64_t count, const Deadline& deadline) {
+    void turn_all_away() {
         loop_.run([this] { turns_all_away_ = true; });
-        Lock lock(mutex_);
-        while (told_ < count && !deadline.expired()) joined_changed_.wait(lock, deadline);
     }
 
     Status lack() {
@@ -171,12 +169,6 @@ private:
         lack_ = status;
     }
 
-    void note_told() noexcept {
-        const Lock lock(mutex_);
-        ++told_;
-        joined_changed_.notify_all();
-    }
-
     // It stays until it has said what it is, or until too many others are turned away.
     void turn_away(Connection& connection) {
         connection.turned_away = true;
@@ -227,7 +219,7 @@ private:
     void drop(Connection& connection) noexcept {
         responder_.forget(connection);
         strangers_.remove(&connection);
-        if (std::erase(turned_away_, &connection) > 0) note_told();
+        std::erase(turned_away_, &connection);
         connections_.erase(&connection);
         keep_spare();
     }
@@ -264,7 +256,6 @@ private:
     Mutex mutex_;
     Condition joined_changed_;
     int64_t joined_ TUTTI_GUARDED_BY(mutex_) = 0;
-    int64_t told_ TUTTI_GUARDED_BY(mutex_) = 0;   // that they are turned away
     Status exhaustion_ TUTTI_GUARDED_BY(mutex_);  // since when nobody could be let in
     Status lack_ TUTTI_GUARDED_BY(mutex_);        // the last for which one was turned away
     bool exhausted_ = false;                      // the same, for the loop thread
@@ -284,8 +275,8 @@ TcpServer::TcpServer(std::vector<net::ListenSocket> sockets, const StoreLimits& 
 
 TcpServer::~TcpServer() = default;
 
-void TcpServer::turn_all_away(int64_t count, const Deadline& deadline) {
-    service_->turn_all_away(count, deadline);
+void TcpServer::turn_all_away() {
+    service_->turn_all_away();
 }
 
 Status TcpServer::lack() const {

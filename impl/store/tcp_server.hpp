@@ -21,8 +21,8 @@ public:
     [[nodiscard]] int port() const override { return port_; }
     // Whether it listens at loopback addresses alone.
     [[nodiscard]] bool only_this_host() const { return only_this_host_; }
-    // From now on tells all who come that it is full; returns when so many have been told.
-    void turn_all_away(int64_t count, const Deadline& deadline);
+    // From now on tells all who come that it is full.
+    void turn_all_away();
     // Why clients were turned away, if that was for want of descriptors.
     [[nodiscard]] Status lack() const;
     // Waits until `wanted` clients have said that they are there; how many have, fewer if the

@@ -1,6 +1,7 @@
 // A TCP store: each operation as its dialogue with the server, and what is particular to servers of
 // PyTorch. Any thread.
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/resource_limits.hpp"
@@ -387,11 +388,13 @@ std::shared_ptr<TcpStore> connect_store(const TcpStoreOptions& options,
     return store;
 }
 
-// The others of a world whose server has no descriptor to be of use.
+// The others of a world whose server has no descriptor to be of use. Nobody can count whom of them
+// it has told: a client comes several times.
 void turn_others_away(TcpServer& server, int world_size, const Deadline& deadline) {
     constexpr int64_t stay_ms = 3000;
-    if (world_size > 1)
-        server.turn_all_away(world_size - 1, deadline.or_earlier(Deadline::after_ms(stay_ms)));
+    if (world_size <= 1) return;
+    server.turn_all_away();
+    std::this_thread::sleep_until(deadline.or_earlier(Deadline::after_ms(stay_ms)).when());
 }
 
 }  // namespace
