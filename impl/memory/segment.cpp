@@ -131,9 +131,11 @@ net::Descriptor make_sealed_file(net::Descriptor file, size_t bytes) {
     return file;
 }
 
-// Whether this is a file of tmpfs, which can be sealed no more, and none can open by a name.
+// Whether this is a file of tmpfs, which can be sealed no more, and none can open by a name. What
+// memfd_create has made could have been sealed.
 bool is_unnamed_memory(int file, const struct stat& facts) {
-    return facts.st_nlink == 0 && ::fcntl(file, F_GET_SEALS) == F_SEAL_SEAL;
+    return facts.st_nlink == 0 && ::fcntl(file, F_GET_SEALS) == F_SEAL_SEAL &&
+           !link_text(cat("/proc/self/fd/", file).c_str()).starts_with("/memfd:");
 }
 
 // Takes memory for all of a file now; false with errno. What refuses other calls may refuse
