@@ -119,6 +119,7 @@ tutti_status tutti_batch_isend_irecv(tutti_group* group, const tutti_p2p_op* ops
         for (tutti::Message& message : batch) {
             std::visit([&](auto& one) { one.stream = given.stream; }, message);
         }
+        if (works == nullptr) pin->check_may_wait("batch_isend_irecv");
         if (works == nullptr) return wait_for_all(pin->start(batch, given.timeout_ms));
         std::vector<capi::Reserved<tutti_work>> slots(batch.size());
         capi::prepare_on_done(given);

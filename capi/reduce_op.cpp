@@ -5,6 +5,7 @@
 #include <string>
 
 #include "arguments.hpp"
+#include "base/function_call.hpp"
 #include "buffers.hpp"
 #include "guard.hpp"
 #include "options.hpp"
@@ -28,6 +29,7 @@ std::string read_name(const char* name) {
 tutti::ReduceFunction callable(tutti_reduce_function function,
                                const std::shared_ptr<capi::User>& user) {
     return [function, user](const void* in, void* inout, int64_t count, tutti_dtype dtype) {
+        const tutti::FunctionCall inside("reduce function");
         tutti_error error = TUTTI_ERROR_INIT;
         return capi::status_of(function(in, inout, count, dtype, user->get(), &error), error);
     };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "base/function_call.hpp"
 #include "buffers.hpp"
 #include "group.hpp"
 #include "guard.hpp"
@@ -174,6 +175,7 @@ public:
         tutti_error error = TUTTI_ERROR_INIT;
         tutti_bucket bucket = TUTTI_BUCKET_INIT;
         write_bucket(gradients, &bucket);
+        const tutti::FunctionCall inside("hook");
         tutti::Status status = capi::status_of(hook_(group_, &bucket, user_->get(), &error), error);
         if (status.ok()) return;
         status.rank = error.rank >= 0 ? error.rank : rank_;

@@ -78,7 +78,9 @@ tutti_status tutti_work_wait(tutti_work* work, int64_t timeout_ms, tutti_error* 
     return capi::guard(__func__, error, [&] {
         const WorkPin pin(work, "work");
         const Range range([&] { return tutti::cat("wait for ", pin->operation()); });
-        if (!pin->wait(read_limit(timeout_ms))) wait_expired(timeout_ms, "the operation is");
+        const auto limit = read_limit(timeout_ms);
+        pin->check_may_wait();
+        if (!pin->wait(limit)) wait_expired(timeout_ms, "the operation is");
         throw_failure(*pin);
     });
 }
@@ -122,7 +124,11 @@ tutti_status tutti_work_wait_any(tutti_work* const* works, int64_t count, int64_
         }
         capi::need_output(out_index, "out_index");
         const Range range([&] { return tutti::cat("wait for any of ", count, " works"); });
-        const auto index = tutti::Work::wait_any(shared.all, read_limit(timeout_ms));
+        const tutti::Deadline limit = read_limit(timeout_ms);
+        if (std::ranges::none_of(shared.all, &tutti::Work::is_completed)) {
+            for (const auto& work : shared.all) work->check_may_wait();
+        }
+        const auto index = tutti::Work::wait_any(shared.all, limit);
         if (!index) {
             wait_expired(timeout_ms,
                          tutti::cat("all of the ", shared.all.size(), " operations are"));
@@ -137,6 +143,7 @@ tutti_status tutti_work_wait_all(tutti_work* const* works, int64_t count, int64_
         const SharedWorks shared = share_all(works, count);
         const tutti::Deadline limit = read_limit(timeout_ms);
         const Range range([&] { return tutti::cat("wait for ", count, " works"); });
+        for (const auto& work : shared.all) work->check_may_wait();
         for (size_t i = 0; i < shared.all.size(); ++i) {
             if (!shared.all[i]->wait(limit)) {
                 wait_expired(timeout_ms, tutti::cat("works[", shared.indexes[i], "] is"));
@@ -166,6 +173,7 @@ tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error*
     return capi::guard(__func__, error, [&] {
         const WorkPin pin(work, "work");
         const Range range([&] { return tutti::cat("synchronize with ", pin->operation()); });
+        pin->check_may_wait();
         if (stream == nullptr) {
             pin->wait(tutti::Deadline::never());
         } else {

@@ -73,6 +73,8 @@ public:
     // Ends all operations, now and later, with this status; only the first counts. The works finish
     // in here or soon afterwards, those of a polled backend in test(). Any thread.
     virtual void abort(const Status& status) noexcept = 0;
+    // The same for all but collectives, of which some are to end well before an abort() follows.
+    virtual void abort_messages(const Status& status) noexcept { abort(status); }
     // Rank `rank` has left the group: operations that wait for it end with PEER_LOST when all that
     // it sent has arrived. Any thread.
     virtual void left(int /*rank*/) noexcept {}

@@ -28,4 +28,9 @@ void ChannelBackend::abort(const Status& status) noexcept {
     MessagingBackend::abort(status);
 }
 
+void ChannelBackend::abort_messages(const Status& status) noexcept {
+    channel_->abort_messages(status);
+    MessagingBackend::abort_messages(status);
+}
+
 }  // namespace tutti

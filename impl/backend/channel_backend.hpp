@@ -19,6 +19,7 @@ public:
     [[nodiscard]] const char* name() const override { return channel_->name(); }
     void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override;
     void abort(const Status& status) noexcept override;
+    void abort_messages(const Status& status) noexcept override;
     void left(int rank) noexcept override { channel_->left(rank); }
     void leave() noexcept override { channel_->leave(); }
 

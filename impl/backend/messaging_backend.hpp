@@ -20,6 +20,7 @@ public:
     int receive(const Receive& call, const Deadline& deadline) override;
     bool cancel(const Work& receive) noexcept override { return messages_->cancel(receive); }
     void abort(const Status& status) noexcept override { messages_->abort(status); }
+    void abort_messages(const Status& status) noexcept override { messages_->abort(status); }
 
 protected:
     // The membership lives longer.

@@ -248,6 +248,10 @@ void Backends::abort(const Status& status) noexcept {
     for_each_owned([&](Backend& backend) { backend.abort(status); });
 }
 
+void Backends::abort_messages(const Status& status) noexcept {
+    for_each_owned([&](Backend& backend) { backend.abort_messages(status); });
+}
+
 void Backends::leave() noexcept {
     for_each_owned([](Backend& backend) { backend.leave(); });
 }

@@ -115,6 +115,7 @@ public:
 
     // Before the end: see Backend. Any thread, without a lock of theirs.
     void abort(const Status& status) noexcept;
+    void abort_messages(const Status& status) noexcept;
     void leave() noexcept;
     // From the membership: see Backend.
     void left(int rank) noexcept;

@@ -68,7 +68,11 @@ Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
         failure_for_others_ = cause;
         inside_.fetch_or(failed_bit);
     }
-    membership_->report(cause);
+    if (cause.code == TUTTI_ERR_MISMATCH) {
+        membership_->report_mismatch(cause);
+    } else {
+        membership_->report(cause);
+    }
     backends_.abort(had_begun ? status : cause);
     status.message = cat(operation, " on ", label(), ": ", status.message);
     return status;
@@ -86,6 +90,15 @@ void Group::abandon(const Status& cause) noexcept {
 }
 
 Status Group::failure() {
+    return failure_by([this] { return membership_->trouble(rank_); });
+}
+
+Status Group::end_of_calls() {
+    return failure_by([this] { return membership_->end_of_calls(); });
+}
+
+template <typename Ask>
+Status Group::failure_by(Ask&& ask) {
     {
         const Lock lock(mutex_);
         if (!failure_.ok() || destroyed_) return failure_;
@@ -93,7 +106,7 @@ Status Group::failure() {
     Status trouble;
     try {
         const InFlight entry(*this, "failure", InFlight::Of::Any);
-        trouble = membership_->trouble(rank_);
+        trouble = ask();
     } catch (const Error&) {  // destroyed meanwhile
     }
     const Lock lock(mutex_);
@@ -135,6 +148,7 @@ void Group::check_turn() const {
 }
 
 void Group::run_flat(FlatCall call, const Terms& terms) {
+    check_may_wait(call_name(call));
     const profile::Range range = range_of(call.fingerprint);
     const InFlight entry(*this, call_name(call));
     if (is_nothing(call)) return;
@@ -146,6 +160,7 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
     }
     const Deadline until = deadline_here(terms.timeout_ms);
     take_turn(call, until, [&](uint64_t sequence) {
+        const InOperation inside(as_operator());
         try {
             check_turn();
             prepare(call, sequence, until);
@@ -156,6 +171,7 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
         } catch (...) {
             throw Error(fail(current_status(), call.fingerprint, sequence));
         }
+        membership_->ended(sequence);
     });
     if (terms.stream == nullptr || use.empty()) return;
     route.staged->keep(call.device, terms.stream,
@@ -193,6 +209,7 @@ void Group::hold(const Work& work, void* stream) {
 void Group::post(const Route& route, Request request,
                  const std::shared_ptr<Posted>& work) noexcept {
     work->set_sequence_number(request.sequence);
+    const InOperation inside(as_operator());
     try {
         check_turn();
         prepare(request.call, request.sequence, request.deadline);

@@ -184,7 +184,13 @@ void Group::wait_for_end() noexcept {
     while (!ended_) idle_.wait(lock);
 }
 
+void Group::refuse_wait(const char* operation, const char* function) const {
+    refuse(operation, " on ", label(), " is called in the ", function,
+           " of a call of this group, and each would wait for the other");
+}
+
 void Group::destroy(int64_t leave_ms) {
+    if (const char* const function = FunctionCall::under(this)) refuse_wait("destroy", function);
     std::shared_ptr<DeviceRanks> device_ranks;
     {
         const Lock lock(mutex_);

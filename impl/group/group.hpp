@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends.hpp"
+#include "base/function_call.hpp"
 #include "base/mutex.hpp"
 #include "call/call.hpp"
 #include "call/flat.hpp"
@@ -160,6 +161,11 @@ public:
     // not wait.
     void decline_device_ranks(const char* function, const Status& why) noexcept;
 
+    // Throws INVALID_ARGUMENT in a function of the program that a call of this group has called.
+    void check_may_wait(const char* operation) const {
+        if (const char* const function = FunctionCall::of(this)) refuse_wait(operation, function);
+    }
+
     // Several messages at once: all are checked before the first starts, and all start; one that
     // cannot has a work that has failed.
     std::vector<std::shared_ptr<Work>> start(std::span<const Message> batch, int64_t timeout_ms);
@@ -171,6 +177,8 @@ public:
     // Why the group has failed, from before its backends hear of it; OK: it has not, or had not
     // when it was destroyed.
     [[nodiscard]] Status failure();
+    // The same once it has ended all collectives, for those before the failed one may end well.
+    [[nodiscard]] Status end_of_calls();
     // Ranks that are known to be lost, ascending.
     [[nodiscard]] std::vector<int> failed_ranks();
 
@@ -203,6 +211,7 @@ private:
     public:
         explicit Listener(Backends& backends) : backends_(backends) {}
         void failed(const Status& cause) noexcept override { backends_.abort(cause); }
+        void failing(const Status& cause) noexcept override { backends_.abort_messages(cause); }
         void left(int rank) noexcept override { backends_.left(rank); }
 
     private:
@@ -277,6 +286,8 @@ private:
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     // For a call that ends on the caller's thread before it returns.
     [[nodiscard]] Deadline deadline_here(int64_t timeout_ms) const;
+    template <typename Ask>
+    Status failure_by(Ask&& ask);
     Status fail(Status status, const Fingerprint& call, uint64_t sequence,
                 bool had_begun = true) noexcept;
     [[nodiscard]] Status cause_for_others(const Status& status, const std::string& operation) const;
@@ -307,6 +318,10 @@ private:
     void check_not_destroyed() const TUTTI_REQUIRES(mutex_);
     void check_not_failed(const char* operation) const TUTTI_REQUIRES(mutex_);
     void check_turn() const;
+    [[noreturn]] void refuse_wait(const char* operation, const char* function) const;
+    [[nodiscard]] Operator as_operator() const {
+        return {this, first_ ? static_cast<const void*>(first_.get()) : this};
+    }
     void end_tree() noexcept;
     void wait_for_end() noexcept;
 

@@ -148,11 +148,14 @@ std::shared_ptr<Group::MessageWork> Group::work_of(const Call& call) {
     const Route& route = backends_.of_message(call);
     const auto entry =
         ends_later(route) ? std::make_shared<InFlight>(*this, call_name(call)) : nullptr;
+    std::shared_ptr<MessageWork> work;
     if constexpr (std::is_same_v<Call, Receive>) {
-        return std::make_shared<ReceiveWork>(*this, what, call_name(call), route.poller, entry);
+        work = std::make_shared<ReceiveWork>(*this, what, call_name(call), route.poller, entry);
     } else {
-        return std::make_shared<MessageWork>(what, call_name(call), route.poller, entry);
+        work = std::make_shared<MessageWork>(what, call_name(call), route.poller, entry);
     }
+    work->belongs_to(this);
+    return work;
 }
 
 template <typename Call, typename Act>
@@ -202,6 +205,7 @@ void Group::start_message(const Call& call, const Deadline& until,
 template <typename Call, typename Run>
 void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
     check_message(call);
+    check_may_wait(call_name(call));
     const profile::Range range = range_of(call);
     const InFlight entry(*this, call_name(call));
     MemoryUse use = memory_of(call);
@@ -217,6 +221,7 @@ void Group::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
 template <typename Call>
 int Group::await_message(const Call& call, int64_t timeout_ms) {
     check_message(call);
+    check_may_wait(call_name(call));
     const profile::Range range = range_of(call);
     const InFlight entry(*this, call_name(call));
     const Deadline until = deadline(timeout_ms);
@@ -254,6 +259,7 @@ std::shared_ptr<Work> Group::start_landing(const Receive& call, const Deadline& 
     with_context(call, [&] { landing = staged.prepare(entered(call)); });
     auto entry = std::make_shared<InFlight>(*this, call_name(call));
     const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
+    work->belongs_to(this);
     keep_until_done(*work, memory_of(call));
     const auto moving = work_of(call);
     moving->put_in_background();
@@ -294,6 +300,7 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
     // As long as the delivery may come: destroy() waits for it.
     auto entry = std::make_shared<InFlight>(*this, call_name(call));
     const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
+    work->belongs_to(this);
     const auto moving = work_of(call);
     moving->put_in_background();
     work->deliver_from(moving);

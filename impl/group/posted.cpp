@@ -21,7 +21,9 @@ Group::Posted::Posted(Group& group, const Route& route, const FlatCall& call,
       entry_(std::make_shared<InFlight>(group, call_name(call))),
       fingerprint_(call.fingerprint),
       deliver_(std::move(deliver)),
-      poller_(route.poller) {}
+      poller_(route.poller) {
+    belongs_to(&group);
+}
 
 // It was never posted, if it is in the background still.
 Group::Posted::~Posted() {
@@ -58,18 +60,24 @@ void Group::Posted::expire(const Deadline& deadline) noexcept {
     group_.fail(timed_out(timeout_ms), fingerprint_, sequence_number(), false);
 }
 
+void Group::Posted::deliver(Status& status) noexcept {
+    if (!deliver_) return;
+    try {
+        deliver_();
+    } catch (...) {
+        status = current_status();
+    }
+}
+
 std::shared_ptr<void> Group::Posted::settle(Status& status) noexcept {
     leave_background();
     const int64_t late_after_ms = late_after_ms_;
     if (!status.ok()) {
         if (late_after_ms >= 0) status = timed_out(late_after_ms);
         status = group_.fail(status, fingerprint_, sequence_number());
-    } else if (deliver_) {
-        try {
-            deliver_();
-        } catch (...) {
-            status = current_status();
-        }
+    } else {
+        group_.membership_->ended(sequence_number());
+        deliver(status);
     }
     deliver_ = nullptr;
     const Lock lock(mutex_);

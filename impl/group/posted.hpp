@@ -34,6 +34,7 @@ protected:
 
 private:
     void leave_background() noexcept;
+    void deliver(Status& status) noexcept;
 
     Group& group_;
     Mutex mutex_;

@@ -47,6 +47,7 @@ public:
           reproducible_(options.reproducible.value_or(parent.reproducible_)),
           bound_(parent.bound_device_for(options.bound)),
           deadline_(parent.deadline(options.timeout_ms)) {
+        parent.check_may_wait(options.function.c_str());
         entry_.emplace(parent, options.function.c_str());
         step_ = parent.next_step(options);
         if (needs_all()) that_split_ = parent.backends_.that_split(map_);

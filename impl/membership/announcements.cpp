@@ -24,12 +24,11 @@ void Announcements::were_refused(std::string who) {
     refused_ = std::move(who);
 }
 
-bool Announcements::failed(const Status& cause) {
+void Announcements::failed(const Failure& failure) {
     const Lock lock(mutex_);
-    if (failure_) return false;
-    failure_ = cause;
+    if (!failure_.ok() && failure.first_call >= failure_.first_call) return;
+    failure_ = failure;
     changed_.notify_all();
-    return true;
 }
 
 void Announcements::said_goodbye() {
@@ -45,17 +44,17 @@ void Announcements::on_bye_ack() {
 
 bool Announcements::await_all(const Deadline& deadline) {
     Lock lock(mutex_);
-    while (!roster_ && !failure_) {
-        if (!changed_.wait(lock, deadline)) return roster_ || failure_;
+    while (!roster_ && failure_.ok()) {
+        if (!changed_.wait(lock, deadline)) return roster_ || !failure_.ok();
     }
     return true;
 }
 
 void Announcements::await_who_is_missing(const Deadline& deadline) {
     Lock lock(mutex_);
-    while (!missing_ && !roster_ && !failure_ && changed_.wait(lock, deadline)) {
+    while (!missing_ && !roster_ && failure_.ok() && changed_.wait(lock, deadline)) {
     }
-    if (roster_ || failure_) return;
+    if (roster_ || !failure_.ok()) return;
     const std::string who = missing_.value_or("");
     if (who.empty()) throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for all ranks");
     throw missing_ranks_error(who, refused_);
@@ -82,7 +81,7 @@ std::string Announcements::host_of(int rank) const {
     return roster_ ? (*roster_)[static_cast<size_t>(rank)].host : "";
 }
 
-std::optional<Status> Announcements::failure() const {
+Failure Announcements::failure() const {
     const Lock lock(mutex_);
     return failure_;
 }

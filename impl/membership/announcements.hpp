@@ -19,8 +19,8 @@ public:
     // The coordinator's answer to Kind::Who.
     void are_missing(std::string ranks);
     void were_refused(std::string who);
-    // False if something else had failed before.
-    bool failed(const Status& cause);
+    // The first cause counts, but for calls before the one that it ends.
+    void failed(const Failure& failure);
     // From now on a thread waits for the farewell, or none will come any more.
     void said_goodbye();
     void on_bye_ack();
@@ -35,14 +35,14 @@ public:
     [[nodiscard]] bool all_are_known() const;
     [[nodiscard]] std::vector<Endpoint> endpoints() const;  // empty: not all have come
     [[nodiscard]] std::string host_of(int rank) const;
-    [[nodiscard]] std::optional<Status> failure() const;
+    [[nodiscard]] Failure failure() const;  // or none
     [[nodiscard]] bool has_bye_ack() const;
 
 private:
     mutable Mutex mutex_;
     Condition changed_;
     std::optional<std::vector<Endpoint>> roster_ TUTTI_GUARDED_BY(mutex_);
-    std::optional<Status> failure_ TUTTI_GUARDED_BY(mutex_);
+    Failure failure_ TUTTI_GUARDED_BY(mutex_);
     std::optional<std::string> missing_ TUTTI_GUARDED_BY(mutex_);
     std::string refused_ TUTTI_GUARDED_BY(mutex_);
     bool has_sent_bye_ TUTTI_GUARDED_BY(mutex_) = false;

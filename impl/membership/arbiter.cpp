@@ -20,6 +20,15 @@ int rank_in(const std::vector<int>& ranks, int rank) {
     return found == ranks.end() ? -1 : static_cast<int>(found - ranks.begin());
 }
 
+// A group's own ranks are in its verdict, those of the first group in a step.
+Status cause_of_steps(const std::vector<int>& ranks, const Failure& verdict) {
+    Status cause = verdict.cause;
+    if (cause.rank >= 0 && cause.rank < static_cast<int>(ranks.size())) {
+        cause.rank = ranks[static_cast<size_t>(cause.rank)];
+    }
+    return cause;
+}
+
 }  // namespace
 
 Arbiter::Arbiter(int size, Send send)
@@ -39,9 +48,10 @@ int Arbiter::members() const {
 }
 
 void Arbiter::restore(const std::set<int>& left, const std::map<int, Status>& losses,
-                      const Status& verdict, uint32_t first_group_id) {
+                      const Failure& verdict, uint32_t first_group_id) {
     first_.left = left;
     first_.verdict = verdict;
+    first_.ends_steps = !verdict.ok();
     losses_ = losses;
     last_group_id_ = first_group_id;
 }
@@ -74,8 +84,10 @@ void Arbiter::handle(int rank, const Frame& frame) {
         case Kind::Bye:
             return leave(rank, decode_ranks(frame).group);
         case Kind::Report: {
-            const auto [group_id, cause] = decode_group_status(frame);
-            if (Group* const group = find(group_id)) decide(group_id, *group, cause);
+            const auto [group_id, failure] = decode_failure(frame);
+            if (Group* const group = find(group_id)) {
+                decide(group_id, *group, failure, rank);
+            }
             return;
         }
         case Kind::Stalled: {
@@ -160,12 +172,12 @@ void Arbiter::stall(int rank, uint32_t group_id, const Stall& stall) {
     Group* const group = find(group_id);
     const int own = group == nullptr ? -1 : rank_in(group->ranks, rank);
     if (own < 0) return;
-    if (const auto mismatch = group->stalls.add(own, stall)) decide(group_id, *group, *mismatch);
+    if (const auto mismatch = group->stalls.add(own, stall)) decide(group_id, *group, {*mismatch});
 }
 
 void Arbiter::declare_lost(const Status& loss) {
     if (!losses_.emplace(loss.rank, loss).second) return;
-    decide(first_group, first_, loss);
+    decide(first_group, first_, {loss});
     fail_steps(
         [&](const StepName&, const Step& step) {
             return rank_in(step.participants, loss.rank) >= 0 && !step.payloads.contains(loss.rank);
@@ -175,15 +187,31 @@ void Arbiter::declare_lost(const Status& loss) {
 }
 
 void Arbiter::decide(const Status& verdict) {
-    decide(first_group, first_, verdict);
+    decide(first_group, first_, {verdict});
 }
 
-void Arbiter::decide(uint32_t group_id, Group& group, const Status& verdict) {
-    if (!group.verdict.ok()) return;
-    group.verdict = verdict;
-    log(LogLevel::Info, "control: ", verdict.message);
-    send_to_group(group, encode(Kind::Verdict, group_id, verdict));
-    fail_steps([&](const StepName& name, const Step&) { return name.first == group_id; }, verdict);
+// The first cause counts, but for calls before the one that it ends.
+void Arbiter::decide(uint32_t group_id, Group& group, const Failure& verdict, int reporter) {
+    if (reporter == nobody || verdict.first_call == 0) {
+        group.ends_steps = true;
+    } else {
+        group.failed.insert(reporter);
+    }
+    if (group.verdict.ok() || verdict.first_call < group.verdict.first_call) {
+        group.verdict = verdict;
+        log(LogLevel::Info, "control: ", verdict.cause.message);
+        send_to_group(group, encode(Kind::Verdict, group_id, verdict));
+    }
+    fail_steps([&](const StepName& name,
+                   const Step& step) { return name.first == group_id && is_over(group, step); },
+               cause_of_steps(group.ranks, group.verdict));
+}
+
+// A step that a failed rank has passed has completed; others may do without that rank.
+bool Arbiter::is_over(const Group& group, const Step& step) {
+    return group.ends_steps || std::ranges::any_of(step.participants, [&](int rank) {
+               return group.failed.contains(rank);
+           });
 }
 
 // Some rank got the outcome from an arbiter that died before all had it: it holds for all.
@@ -226,7 +254,9 @@ void Arbiter::arrive(int rank, const StepArrival& arrival) {
         return forget_told_steps();
     }
     if (!arrival.refusal.ok()) return fail_step(name, step, arrival.refusal);
-    if (group != nullptr && !group->verdict.ok()) return fail_step(name, step, group->verdict);
+    if (group != nullptr && is_over(*group, step)) {
+        return fail_step(name, step, cause_of_steps(group->ranks, group->verdict));
+    }
     const auto absent = missing(step);
     if (absent.empty()) return complete(name, step);
     for (const int one : absent) {

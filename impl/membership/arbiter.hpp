@@ -24,7 +24,7 @@ public:
 
     // The decisions of a previous arbiter; `first_group_id` is above all ids that it gave.
     void restore(const std::set<int>& left, const std::map<int, Status>& losses,
-                 const Status& verdict, uint32_t first_group_id);
+                 const Failure& verdict, uint32_t first_group_id);
     // Ranks that neither have entered nor are known to be gone.
     [[nodiscard]] std::vector<int> awaited() const;
 
@@ -42,7 +42,7 @@ public:
     void announce_departures();
 
     [[nodiscard]] bool is_decided() const { return !first_.verdict.ok(); }
-    [[nodiscard]] const Status& verdict() const { return first_.verdict; }  // OK: none
+    [[nodiscard]] const Failure& verdict() const { return first_.verdict; }  // OK: none
     [[nodiscard]] bool has_left(int rank) const { return first_.left.contains(rank); }
     [[nodiscard]] bool is_lost(int rank) const { return losses_.contains(rank); }
     // Entered, and neither left nor lost.
@@ -51,8 +51,10 @@ public:
 
 private:
     struct Group {
-        std::vector<int> ranks;  // ascending order of their ranks in it; of the first: all
-        Status verdict;
+        std::vector<int> ranks;   // ascending order of their ranks in it; of the first: all
+        Failure verdict;          // of those that were reported, the one of the earliest call
+        std::set<int> failed;     // ranks that have reported a failure: they take no more steps
+        bool ends_steps = false;  // the verdict, of ranks that have reported none, too
         std::set<int> left;
         std::vector<int> unannounced;  // of them
         Stalls stalls;
@@ -70,7 +72,9 @@ private:
     void open(int rank, uint32_t group_id, const std::vector<int>& ranks);
     void leave(int rank, uint32_t group_id);
     void stall(int rank, uint32_t group_id, const Stall& stall);
-    void decide(uint32_t group_id, Group& group, const Status& verdict);
+    // `reporter`: the rank that has failed; nobody: it concerns all.
+    void decide(uint32_t group_id, Group& group, const Failure& verdict, int reporter = nobody);
+    [[nodiscard]] static bool is_over(const Group& group, const Step& step);
     void arrive(int rank, const StepArrival& arrival);
     void complete(const StepName& name, Step& step);
     void restore_outcome(const StepCompleted& outcome);

@@ -65,7 +65,7 @@ Answer read_answer(net::Socket& socket, const Deadline& deadline) {
             answer.emplace();
             answer->kind = frame.kind;
             if (frame.kind == Kind::Refused) answer->reason = decode_text(frame);
-            if (frame.kind == Kind::Verdict) answer->verdict = decode_group_status(frame).content;
+            if (frame.kind == Kind::Verdict) answer->verdict = decode_failure(frame).content.cause;
             return false;
         });
     }

@@ -246,7 +246,7 @@ bool Coordinator::answer(Connection& connection, const Handshake& handshake) {
     if (!authenticate(connection, handshake.token, handshake.rank, handshake.size)) return false;
     connection.authenticated = true;
     if (lack_) {
-        connection.stream->write(encode(Kind::Verdict, 0, *lack_));
+        connection.stream->write(encode(Kind::Verdict, 0, {*lack_}));
         drop(connection.id, *lack_);
         return false;
     }

@@ -34,7 +34,7 @@ public:
         std::vector<Endpoint> endpoints;
         std::set<int> left;
         std::map<int, Status> losses;
-        Status verdict;
+        Failure verdict;
         uint32_t first_group_id = 0;  // of new groups
     };
     void restore(const State& state);

@@ -60,17 +60,21 @@ bool Membership::same_host(int rank) const {
 void Membership::subscribe(MembershipListener& listener) {
     const Lock delivery(delivery_);
     listener_ = &listener;
-    Status failure;
+    Status cause;
+    bool is_due = false;
     std::vector<bool> left;
     {
         const Lock lock(mutex_);
-        failure = failure_;
+        cause = failure_.cause;
+        is_due = is_told_ = !cause.ok() && this->is_due();
         left = gone_;
     }
     for (int rank = 0; rank < size(); ++rank) {
         if (left[static_cast<size_t>(rank)]) listener.left(rank);
     }
-    if (!failure.ok()) listener.failed(failure);
+    if (cause.ok()) return;
+    if (is_due) return listener.failed(cause);
+    listener.failing(cause);
 }
 
 void Membership::unsubscribe() noexcept {
@@ -80,27 +84,100 @@ void Membership::unsubscribe() noexcept {
 
 Status Membership::find_trouble(int peer) const {
     const Lock lock(mutex_);
-    if (!cause().ok()) return cause();
+    return cause().ok() ? left(peer) : cause();
+}
+
+// A failure of this rank itself has ended all its collectives.
+Status Membership::find_trouble_in(uint64_t sequence, int peer) const {
+    const Lock lock(mutex_);
+    const bool is_spared = reported_.ok() && sequence < failure_.first_call;
+    return cause().ok() || is_spared ? left(peer) : cause();
+}
+
+Status Membership::left(int peer) const {
     return peer != rank_ && gone_[static_cast<size_t>(peer)] ? membership::left_error(peer)
                                                              : Status{};
+}
+
+Status Membership::end_of_calls() const {
+    if (!has_trouble_.load(std::memory_order_acquire)) return {};
+    const Lock lock(mutex_);
+    if (!reported_.ok()) return reported_;
+    return is_told_ ? failure_.cause : Status{};
+}
+
+// A thread that notes an end out of turn, and one that ends the call before it meanwhile, each look
+// at what the other has written; so do one that ends a call and one that brings a failure.
+void Membership::ended(uint64_t sequence) noexcept {
+    uint64_t before = sequence - 1;
+    const bool is_in_turn = in_order_.compare_exchange_strong(before, sequence);
+    if (!is_in_turn || has_early_) ended_early(is_in_turn ? 0 : sequence);
+    if (has_trouble_) tell_if_due();
+}
+
+void Membership::ended_early(uint64_t sequence) noexcept {
+    const Lock lock(mutex_);
+    if (sequence != 0) early_.insert(sequence);
+    has_early_ = true;
+    while (!early_.empty()) {
+        const uint64_t next = *early_.begin();
+        uint64_t before = next - 1;
+        if (!in_order_.compare_exchange_strong(before, next)) break;
+        early_.erase(early_.begin());
+    }
+    has_early_ = !early_.empty();
+}
+
+void Membership::tell_if_due() noexcept {
+    const auto is_to_be_told = [this]() TUTTI_REQUIRES(mutex_) {
+        return !failure_.ok() && !is_told_ && is_due();
+    };
+    {
+        const Lock lock(mutex_);
+        if (!is_to_be_told()) return;
+    }
+    const Lock delivery(delivery_);
+    if (listener_ == nullptr) return;
+    Status cause;
+    {
+        const Lock lock(mutex_);
+        if (!is_to_be_told()) return;
+        is_told_ = true;
+        cause = failure_.cause;
+    }
+    listener_->failed(cause);
 }
 
 Status Membership::await_failure(const Deadline& deadline) {
     Lock lock(mutex_);
     while (failure_.ok() && changed_.wait(lock, deadline)) {
     }
-    return failure_;
+    return failure_.cause;
 }
 
 // This rank need not wait for the verdict, which may name another cause.
-void Membership::report(const Status& cause) noexcept {
+void Membership::send_report(const membership::Failure& failure) noexcept {
     {
         const Lock lock(mutex_);
-        if (reported_.ok()) reported_ = cause;
-        has_trouble_.store(true, std::memory_order_release);
+        if (reported_.ok()) reported_ = failure.cause;
+        has_trouble_ = true;
         changed_.notify_all();
     }
-    world_->send(membership::encode(membership::Kind::Report, group_id_, cause));
+    world_->send(membership::encode(membership::Kind::Report, group_id_, failure));
+}
+
+void Membership::report(const Status& cause) noexcept {
+    send_report({cause, first_open_call()});
+}
+
+// One that this rank has heard of is no news.
+void Membership::report_mismatch(const Status& cause) noexcept {
+    bool is_news = false;
+    {
+        const Lock lock(mutex_);
+        is_news = failure_.ok();
+    }
+    send_report({cause, is_news ? 0 : first_open_call()});
 }
 
 void Membership::stalled(uint64_t sequence, const std::string& call,
@@ -117,7 +194,10 @@ void Membership::leave() noexcept {
     if (has_left_.exchange(true)) return;
     {
         const Lock lock(mutex_);
-        if (failure_.ok()) failure_ = {TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"};
+        if (failure_.ok())
+            failure_.cause = {TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"};
+        failure_.first_call = 0;
+        is_told_ = true;
         has_trouble_.store(true, std::memory_order_release);
         changed_.notify_all();
     }
@@ -127,8 +207,8 @@ void Membership::leave() noexcept {
 
 // Called by the world, under its lock.
 
-void Membership::on_verdict(const Status& cause) {
-    fail_with(cause);
+void Membership::on_verdict(const membership::Failure& verdict) {
+    fail_with(verdict);
 }
 
 // The first group gets it in its verdict.
@@ -138,7 +218,7 @@ void Membership::on_loss(const Status& loss) {
         const Lock lock(mutex_);
         if (gone_[static_cast<size_t>(rank_of(loss.rank))]) return;
     }
-    fail_with(in_ranks_of_group(loss));
+    fail_with({in_ranks_of_group(loss)});
 }
 
 Status Membership::in_ranks_of_group(const Status& loss) const {
@@ -152,16 +232,23 @@ Status Membership::in_ranks_of_group(const Status& loss) const {
     return status;
 }
 
-void Membership::fail_with(const Status& cause) {
+// A second one only ends calls that the first had left alone.
+void Membership::fail_with(const membership::Failure& failure) {
     const Lock delivery(delivery_);
+    bool is_due = false;
     {
         const Lock lock(mutex_);
-        if (!failure_.ok() || has_left_) return;
-        failure_ = cause;
-        has_trouble_.store(true, std::memory_order_release);
+        if (has_left_ || is_told_) return;
+        if (!failure_.ok() && failure.first_call >= failure_.first_call) return;
+        failure_ = failure;
+        has_trouble_ = true;
         changed_.notify_all();
+        is_due = this->is_due();
+        is_told_ = is_due && listener_ != nullptr;
     }
-    if (listener_ != nullptr) listener_->failed(cause);
+    if (listener_ == nullptr) return;
+    if (is_due) return listener_->failed(failure.cause);
+    listener_->failing(failure.cause);
 }
 
 void Membership::on_departures(const std::vector<int>& world_ranks) {
@@ -208,7 +295,7 @@ Membership::Outcome Membership::take_step(const Step& step, const std::string& p
     Wait wait;
     {
         const Lock lock(mutex_);
-        if (!cause().ok()) throw Error(cause());
+        if (const Status end = end_of_steps(); !end.ok()) throw Error(end);
         waits_[step.key] = &wait;
     }
     const struct Forget {
@@ -226,9 +313,15 @@ Membership::Outcome Membership::take_step(const Step& step, const std::string& p
     {
         const Lock lock(mutex_);
         if (wait.ended && wait.failure.ok()) return std::move(wait.outcome);
-        if (!cause().ok()) throw Error(cause());
+        if (const Status end = end_of_steps(); !end.ok()) throw Error(end);
     }
     throw_failure(step, wait);
+}
+
+// A failure that leaves earlier calls alone may leave a step alone, too: the arbiter knows.
+Status Membership::end_of_steps() const {
+    if (!reported_.ok()) return cause();
+    return failure_.first_call == 0 ? failure_.cause : Status{};
 }
 
 // Until the step has ended or the group has failed; beyond the deadline only for the answer, or for
@@ -241,7 +334,7 @@ void Membership::await(const Step& step, const Wait& wait, const Deadline& deadl
     const int judge = has_judge ? world_rank(step.deadline_rank) : membership::nobody;
     bool has_given_up = false;
     Lock lock(mutex_);
-    while (!wait.ended && cause().ok()) {
+    while (!wait.ended && end_of_steps().ok()) {
         if (changed_.wait(lock, step.stalled ? until.or_earlier(next_look) : until)) continue;
         lock.unlock();
         if (until.expired()) {

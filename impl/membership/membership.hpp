@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ class MembershipListener {
 public:
     // The group cannot go on, and why.
     virtual void failed(const Status& cause) noexcept = 0;
+    // The same, before failed(), for all but collectives that come before the one that failed:
+    // these may still end well.
+    virtual void failing(const Status& /*cause*/) noexcept {}
     // Rank `rank` has left of its own will.
     virtual void left(int /*rank*/) noexcept {}
 
@@ -91,11 +95,28 @@ public:
         return has_trouble_.load(std::memory_order_acquire) ? find_trouble(peer) : Status{};
     }
 
+    // The same for a collective with that sequence number, which a later one's failure leaves
+    // alone.
+    [[nodiscard]] Status trouble_in(uint64_t sequence, int peer) const {
+        return has_trouble_.load(std::memory_order_acquire) ? find_trouble_in(sequence, peer)
+                                                            : Status{};
+    }
+    // A collective has ended well here. Holds no lock of the caller's while others are told that
+    // the group has failed, which waits for the collectives before the failed one.
+    void ended(uint64_t sequence) noexcept;
+    // The first that has not; later ones may have.
+    [[nodiscard]] uint64_t first_open_call() const { return in_order_.load() + 1; }
+    // Why the group's collectives have been ended; OK: they have not.
+    [[nodiscard]] Status end_of_calls() const;
+
     // Until the group has failed, and why; or until the deadline.
     Status await_failure(const Deadline& deadline);
 
-    // A call of this rank failed, so no rank can go on. The first cause counts, for all.
+    // A call of this rank failed, so no rank can go on after those that have ended well here. The
+    // first cause counts, for all; of two causes, for a call the one that ends the earlier calls.
     void report(const Status& cause) noexcept;
+    // The same if ranks have called different things: none of their calls can be counted on.
+    void report_mismatch(const Status& cause) noexcept;
     // This rank makes no progress in this call: what all must have called alike, in bytes, and as
     // text. Ranks that wait for each other in different calls fail with MISMATCH.
     void stalled(uint64_t sequence, const std::string& call, const std::string& text) noexcept;
@@ -130,16 +151,26 @@ private:
     };
 
     // Called by the world.
-    void on_verdict(const Status& cause);
+    void on_verdict(const membership::Failure& verdict);
     void on_loss(const Status& loss);
     void on_departures(const std::vector<int>& world_ranks);
     void on_step_end(const std::string& key, Wait end);
 
     [[nodiscard]] Status find_trouble(int peer) const;
+    [[nodiscard]] Status find_trouble_in(uint64_t sequence, int peer) const;
+    [[nodiscard]] Status left(int peer) const TUTTI_REQUIRES(mutex_);
     [[nodiscard]] const Status& cause() const TUTTI_REQUIRES(mutex_) {
-        return failure_.ok() ? reported_ : failure_;
+        return failure_.ok() ? reported_ : failure_.cause;
     }
-    void fail_with(const Status& cause);
+    [[nodiscard]] Status end_of_steps() const TUTTI_REQUIRES(mutex_);
+    void send_report(const membership::Failure& failure) noexcept;
+    void fail_with(const membership::Failure& failure);
+    void ended_early(uint64_t sequence) noexcept;
+    void tell_if_due() noexcept;
+    // Whether all collectives that the failure leaves alone have ended.
+    [[nodiscard]] bool is_due() const TUTTI_REQUIRES(mutex_) {
+        return first_open_call() >= failure_.first_call;
+    }
     [[nodiscard]] std::vector<int> participants(const Step& step) const;
     void await(const Step& step, const Wait& wait, const Deadline& deadline);
     [[noreturn]] void throw_failure(const Step& step, const Wait& wait) const;
@@ -153,12 +184,16 @@ private:
     bool compares_first_ = false;
     std::atomic<bool> has_trouble_{false};
     std::atomic<bool> has_left_{false};
+    std::atomic<uint64_t> in_order_{0};   // all collectives up to this one have ended well
+    std::atomic<bool> has_early_{false};  // early_ has some
 
     Mutex delivery_;  // held while the listener is called; before mutex_
     MembershipListener* listener_ TUTTI_GUARDED_BY(delivery_) = nullptr;
     mutable Mutex mutex_;
     Condition changed_;
-    Status failure_ TUTTI_GUARDED_BY(mutex_);                      // of all
+    std::set<uint64_t> early_ TUTTI_GUARDED_BY(mutex_);            // ended well, not in order
+    membership::Failure failure_ TUTTI_GUARDED_BY(mutex_);         // of all
+    bool is_told_ TUTTI_GUARDED_BY(mutex_) = false;                // the listener, of that
     Status reported_ TUTTI_GUARDED_BY(mutex_);                     // by this rank
     std::vector<bool> gone_ TUTTI_GUARDED_BY(mutex_);              // by rank
     std::map<std::string, Wait*> waits_ TUTTI_GUARDED_BY(mutex_);  // by the key of the step

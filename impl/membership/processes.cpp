@@ -121,14 +121,16 @@ public:
             Status cause = current_status();
             if (cause.rank < 0) cause.rank = rank();
             cause.message = cat("rank ", rank(), " gave up: ", cause.message);
-            loop_->run([&] { send_now(membership::encode(Kind::Report, 0, cause)); });
+            loop_->run([&] { send_now(membership::encode(Kind::Report, 0, {cause})); });
             throw;
         }
         std::vector<std::string> of_ranks;
         for (const Endpoint& endpoint : announcements_.endpoints())
             of_ranks.push_back(endpoint.options);
         membership::compare_options(of_ranks);  // first: others may have left because of them
-        if (const auto failure = announcements_.failure()) throw Error(*failure);
+        if (const auto failure = announcements_.failure(); !failure.ok()) {
+            throw Error(failure.cause);
+        }
     }
 
     [[nodiscard]] std::string identity() const override {
@@ -179,7 +181,7 @@ private:
             cause.message = cat("rank ", rank(), " gave up: ", cause.message);
             loop_->run([&] {
                 if (!own_.get()) return;
-                own_.get()->receive(rank(), membership::encode(Kind::Report, 0, cause));
+                own_.get()->receive(rank(), membership::encode(Kind::Report, 0, {cause}));
             });
             throw;
         }
@@ -240,8 +242,8 @@ private:
     void handle_locally(const std::string& bytes) {
         membership::FrameReader().feed(std::as_bytes(std::span(bytes)), [&](const Frame& frame) {
             if (frame.kind == Kind::Report) {
-                const auto [group, cause] = membership::decode_group_status(frame);
-                on_verdict(group, cause);
+                const auto [group, failure] = membership::decode_failure(frame);
+                on_verdict(group, failure);
             } else if (frame.kind == Kind::Suspect) {
                 // A connection breaks when its rank leaves.
                 const Status suspicion = membership::decode_status(frame);
@@ -277,7 +279,7 @@ private:
                 return true;
             });
         } catch (...) {
-            fail(current_status());
+            fail({current_status()});
         }
     }
 
@@ -297,9 +299,9 @@ private:
             case Kind::RefusedRanks:
                 return announcements_.were_refused(membership::decode_text(frame));
             case Kind::Refused:
-                return fail({TUTTI_ERR_INVALID_ARGUMENT, rank(), 0,
-                             cat(coordinator_name(),
-                                 " refused this process: ", membership::decode_text(frame))});
+                return fail({{TUTTI_ERR_INVALID_ARGUMENT, rank(), 0,
+                              cat(coordinator_name(),
+                                  " refused this process: ", membership::decode_text(frame))}});
             case Kind::ByeAck:
                 return announcements_.on_bye_ack();
             case Kind::Closing:
@@ -308,8 +310,7 @@ private:
                 return;  // the end of the connection follows
             case Kind::Verdict:
                 TUTTI_FAULT_POINT("control.verdict");
-                if (const auto [group, verdict] = membership::decode_group_status(frame);
-                    group == 0) {
+                if (const auto [group, verdict] = membership::decode_failure(frame); group == 0) {
                     return fail(verdict);
                 }
                 break;
@@ -353,7 +354,7 @@ private:
         const auto decision = succession_.fell_silent(known());
         // It reads this when it wakes, before the end of the connection.
         if (stream_ && !decision.lost.empty())
-            stream_->write(membership::encode(Kind::Report, 0, why));
+            stream_->write(membership::encode(Kind::Report, 0, {why}));
         stream_.reset();
         follow(decision, before, {}, why);
     }
@@ -373,9 +374,9 @@ private:
             case Succession::Action::Nothing:
                 return;
             case Succession::Action::Fail:
-                return fail({TUTTI_ERR_PEER_LOST, before, why.system_errno,
-                             cat(membership::name_of_coordinator(before),
-                                 " left before all ranks had joined")});
+                return fail({{TUTTI_ERR_PEER_LOST, before, why.system_errno,
+                              cat(membership::name_of_coordinator(before),
+                                  " left before all ranks had joined")}});
             case Succession::Action::GoOnAlone:
                 go_on_alone();
                 for (const std::string& frame : replay_log_.frames()) handle_locally(frame);
@@ -438,7 +439,7 @@ private:
             if (has_departed(rank)) state.left.insert(rank);
         }
         state.endpoints = announcements_.endpoints();
-        state.verdict = announcements_.failure().value_or(Status{});
+        state.verdict = announcements_.failure();
         own_.follow(invitation_.token, state);
     }
 
@@ -447,13 +448,14 @@ private:
     }
 
     void declare_lost(const Status& loss) {
-        fail(loss);
+        fail({loss});
         on_loss(loss);
     }
 
     // The first group cannot go on.
-    void fail(const Status& status) {
-        if (announcements_.failed(status) && !is_muted()) on_verdict(0, status);
+    void fail(const membership::Failure& failure) {
+        announcements_.failed(failure);
+        if (!is_muted()) on_verdict(0, failure);
     }
 
     const std::shared_ptr<net::Loop> loop_;

@@ -15,7 +15,7 @@ namespace tutti::membership {
 namespace {
 
 constexpr uint32_t magic = 0x43545554;  // "TUTC"
-constexpr uint32_t version = 4;
+constexpr uint32_t version = 5;
 constexpr size_t max_addresses = 256;  // of a rank; those beyond are not told
 
 template <typename One, typename Type>
@@ -24,6 +24,9 @@ concept A = std::same_as<std::remove_const_t<One>, Type>;
 // The fields of each type on the wire, in this order: both ways go by the same list.
 auto fields(A<Status> auto& it) {
     return std::tie(it.code, it.rank, it.system_errno, it.message);
+}
+auto fields(A<Failure> auto& it) {
+    return std::tie(it.cause, it.first_call);
 }
 auto fields(A<net::ThreadId> auto& it) {
     return std::tie(it.process, it.thread, it.started, it.numbering);
@@ -221,8 +224,8 @@ std::string encode(Kind kind, const Status& status) {
     return frame_of(kind, status);
 }
 
-std::string encode(Kind kind, uint32_t group, const Status& status) {
-    return frame_of(kind, group, status);
+std::string encode(Kind kind, uint32_t group, const Failure& failure) {
+    return frame_of(kind, group, failure);
 }
 
 std::string encode(Kind kind, uint32_t group, const std::vector<int>& ranks) {
@@ -287,8 +290,8 @@ Status decode_status(const Frame& frame) {
     return Reader(frame).get<Status>();
 }
 
-OfGroup<Status> decode_group_status(const Frame& frame) {
-    return of_group<Status>(frame);
+OfGroup<Failure> decode_failure(const Frame& frame) {
+    return of_group<Failure>(frame);
 }
 
 OfGroup<std::vector<int>> decode_ranks(const Frame& frame) {

@@ -69,6 +69,15 @@ struct Endpoint {
     std::string mailbox{};               // net::Mailbox of the rank
 };
 
+// Why a group's ranks cannot go on.
+struct Failure {
+    Status cause;
+    // The first of the group's collectives, by its sequence number, that cannot end well; those
+    // before it can, for the failed rank has done its part in them.
+    uint64_t first_call = 0;
+    [[nodiscard]] bool ok() const { return cause.ok(); }
+};
+
 // A rank has arrived at a step that some ranks of a group take together, or refuses to.
 struct StepArrival {
     uint32_t group = 0;
@@ -119,7 +128,7 @@ std::string encode(Kind kind);                           // those without fields
 std::string encode(Kind kind, int rank);                 // Connect, Covered
 std::string encode(Kind kind, const std::string& text);  // Refused, Missing, RefusedRanks
 std::string encode(Kind kind, const Status& status);     // Suspect, Lost, Seen
-std::string encode(Kind kind, uint32_t group, const Status& status);           // Report, Verdict
+std::string encode(Kind kind, uint32_t group, const Failure& failure);         // Report, Verdict
 std::string encode(Kind kind, uint32_t group, const std::vector<int>& ranks);  // Bye, Left, Open
 std::string encode_watch(const std::vector<int>& ranks);
 std::string encode(uint32_t group, const Stall& stall);
@@ -151,7 +160,7 @@ struct OfGroup {
     uint32_t group = 0;
     Content content{};
 };
-OfGroup<Status> decode_group_status(const Frame& frame);
+OfGroup<Failure> decode_failure(const Frame& frame);
 OfGroup<std::vector<int>> decode_ranks(const Frame& frame);
 OfGroup<Stall> decode_stall(const Frame& frame);
 

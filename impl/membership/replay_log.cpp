@@ -22,7 +22,7 @@ void ReplayLog::sent(const std::string& bytes) {
                 leave(decode_ranks(frame).group, bytes);
                 break;
             case Kind::Report:
-                groups_[decode_group_status(frame).group].report = bytes;
+                groups_[decode_failure(frame).group].report = bytes;
                 break;
             case Kind::Suspect:
                 suspicions_.push_back(bytes);

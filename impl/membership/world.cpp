@@ -45,7 +45,7 @@ void World::add(uint32_t group_id, Membership* group) {
     groups_[group_id] = group;
     std::map<int, Status> losses;
     std::vector<int> departed;
-    Status verdict;
+    membership::Failure verdict;
     {
         const Lock lock(mutex_);
         losses = losses_;
@@ -75,7 +75,7 @@ void World::handle(const membership::Frame& frame) {
     if (is_muted_ && frame.kind != Kind::Lost && frame.kind != Kind::Left) return;
     switch (frame.kind) {
         case Kind::Verdict: {
-            const auto [group, verdict] = membership::decode_group_status(frame);
+            const auto [group, verdict] = membership::decode_failure(frame);
             return on_verdict(group, verdict);
         }
         case Kind::Lost:
@@ -111,10 +111,10 @@ void World::handle(const membership::Frame& frame) {
     }
 }
 
-void World::on_verdict(uint32_t group, const Status& verdict) {
+void World::on_verdict(uint32_t group, const membership::Failure& verdict) {
     if (group == 0) {
         const Lock lock(mutex_);
-        if (verdict_.ok()) verdict_ = verdict;
+        if (verdict_.ok() || verdict.first_call < verdict_.first_call) verdict_ = verdict;
     }
     deliver_to(group, [&](Membership& one) { one.on_verdict(verdict); });
 }

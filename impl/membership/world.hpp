@@ -90,7 +90,7 @@ protected:
     void mute() { is_muted_ = true; }
     [[nodiscard]] bool is_muted() const { return is_muted_; }
     // The same events, from this rank itself.
-    void on_verdict(uint32_t group, const Status& verdict);
+    void on_verdict(uint32_t group, const membership::Failure& verdict);
     void on_loss(const Status& loss);
     void on_departures(uint32_t group, const std::vector<int>& ranks);
     void on_step_failure(uint32_t group, const std::string& step, const Status& cause);
@@ -116,8 +116,8 @@ private:
     std::function<void(int)> asked_to_connect_ TUTTI_GUARDED_BY(delivery_);
     std::function<void(int)> gone_ TUTTI_GUARDED_BY(delivery_);
     std::map<int, Status> losses_ TUTTI_GUARDED_BY(mutex_);
-    std::vector<bool> departed_ TUTTI_GUARDED_BY(mutex_);  // from the first group, by rank
-    Status verdict_ TUTTI_GUARDED_BY(mutex_);              // on the first group
+    std::vector<bool> departed_ TUTTI_GUARDED_BY(mutex_);   // from the first group, by rank
+    membership::Failure verdict_ TUTTI_GUARDED_BY(mutex_);  // on the first group
 };
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/function_call.hpp"
 #include "reducer.hpp"
 
 namespace tutti {
@@ -207,7 +208,16 @@ void Reducer::close() {
     if (synchronises_ && !is_reducing_) pass_is_over();
 }
 
+void Reducer::check_not_in_hook(const char* function) const {
+    if (const char* const what = FunctionCall::of(this)) {
+        refuse(function, " is called in the ", what,
+               " of this reducer, and each would wait for "
+               "the other");
+    }
+}
+
 void Reducer::finish() {
+    check_not_in_hook("reducer_finish");
     close();
     Lock lock(mutex_);
     while (is_reducing_ && failure_.ok()) changed_.wait(lock);
@@ -216,8 +226,10 @@ void Reducer::finish() {
 }
 
 std::shared_ptr<Work> Reducer::start_finish() {
+    check_not_in_hook("reducer_finish");
     close();
     const auto work = std::make_shared<Work>(nullptr, "reducer_finish");
+    work->belongs_to(this);
     Lock lock(mutex_);
     if (is_reducing_ && failure_.ok()) {
         work_ = work;
@@ -235,6 +247,7 @@ std::shared_ptr<Work> Reducer::start_finish() {
 }
 
 std::optional<GradientBucket> Reducer::next_bucket() {
+    check_not_in_hook("reducer_next_bucket");
     const Deadline until = Deadline::after_ms(group_->timeout_ms());
     Lock lock(mutex_);
     if (!has_begun_) refuse("no pass has begun; tutti_reducer_begin begins one");

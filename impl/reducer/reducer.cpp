@@ -185,7 +185,7 @@ GradientBucket Reducer::bucket(size_t index) const {
 
 void Reducer::check_sound() const {
     Status status = failure_;
-    if (status.ok() && gradients_.is_on_device()) status = group_->failure();
+    if (status.ok() && gradients_.is_on_device()) status = group_->end_of_calls();
     if (status.ok()) return;
     status.message = cat("the reducer has failed before: ", status.message);
     throw Error(std::move(status));

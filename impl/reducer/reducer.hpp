@@ -136,6 +136,7 @@ private:
     void fail(Status status) noexcept;
 
     void check_idle() const TUTTI_REQUIRES(mutex_);
+    void check_not_in_hook(const char* function) const;
     void check_sound() const TUTTI_REQUIRES(mutex_);
     void rebuild() TUTTI_REQUIRES(mutex_);
     void move_to(std::unique_ptr<const BucketLayout> next) TUTTI_REQUIRES(mutex_);

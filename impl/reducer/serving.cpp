@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/function_call.hpp"
 #include "device/waiting.hpp"
 #include "device/watcher.hpp"
 #include "reducer.hpp"
@@ -66,14 +67,17 @@ Reducer::DeviceEnd Reducer::reduce(size_t index) {
     DeviceEnd end;
     bucket.calls = &end.calls;
     exchange_used(*bucket.layout);
-    reduction_->run(bucket);
+    {
+        const InOperation inside({this});  // for a hook
+        reduction_->run(bucket);
+    }
     give_own(*bucket.layout);
     end.event = gradients_.end();
     return end;
 }
 
 void Reducer::check_going_on(const DeviceEnd& end) const {
-    if (Status failure = group_->failure(); !failure.ok()) throw Error(std::move(failure));
+    if (Status failure = group_->end_of_calls(); !failure.ok()) throw Error(std::move(failure));
     for (const auto& call : end.calls) {
         if (const auto status = call->status(); status && !status->ok()) throw Error(*status);
     }
@@ -107,7 +111,7 @@ void Reducer::end_work(const std::shared_ptr<Work>& work, const DeviceEnd& end) 
     const bool knows_calls = !end.calls.empty();  // otherwise those of a hook may have failed
     device::Watcher::of_process().add(
         {end.event, [ends, knows_calls, group = group_](const Status& passed) {
-             ends(passed.ok() && !knows_calls ? group->failure() : passed);
+             ends(passed.ok() && !knows_calls ? group->end_of_calls() : passed);
              return device::EventPointer();
          }});
 }

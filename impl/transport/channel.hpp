@@ -128,6 +128,8 @@ public:
     // Ends all transfers of this rank, now and later, with this status; only the first abort
     // counts.
     virtual void abort(const Status& status) noexcept = 0;
+    // The same for all but collectives, of which some are to end well before an abort() follows.
+    virtual void abort_messages(const Status& status) noexcept = 0;
     // That rank has left: transfers that wait for it end with PEER_LOST when all that it sent has
     // arrived.
     virtual void left(int peer) noexcept = 0;

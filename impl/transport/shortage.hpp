@@ -6,11 +6,19 @@
 #include <map>
 
 #include "base/status.hpp"
+#include "membership/membership.hpp"
 #include "membership/world.hpp"
 
 namespace tutti {
 
-// `groups`: the rank that this process has there, by the group's id.
-void report_shortage(World& world, const std::map<uint32_t, int>& groups, const Status& lack);
+// This process in a group: its rank, and the first collective that has not ended here.
+struct OwnPart {
+    explicit OwnPart(const Membership& group)
+        : rank(group.rank()), first_call(group.first_open_call()) {}
+    int rank;
+    uint64_t first_call;
+};
+// `groups`: by the group's id.
+void report_shortage(World& world, const std::map<uint32_t, OwnPart>& groups, const Status& lack);
 
 }  // namespace tutti

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/function_call.hpp"
 #include "base/text.hpp"
 
 namespace tutti {
@@ -96,6 +98,14 @@ std::optional<std::chrono::nanoseconds> Work::duration() const {
     const Lock lock(mutex_);
     if (state_ != State::Finished) return std::nullopt;
     return ended_ - started_;
+}
+
+void Work::check_may_wait() const {
+    const char* const function = FunctionCall::of(owner_);
+    if (function == nullptr || is_completed()) return;
+    throw Error(TUTTI_ERR_INVALID_ARGUMENT,
+                cat("the ", operation_, " is waited for in the ", function,
+                    " of an operation that may end only after the function has returned"));
 }
 
 bool Work::wait(const Deadline& deadline) const {

@@ -45,6 +45,12 @@ public:
     // Ends the operation; only the first call counts. `source` is the rank a receive received from.
     void finish(Status status, int source = -1) noexcept;
 
+    // The owner of the operation; set before others know of this work.
+    void belongs_to(const void* owner) { owner_ = owner; }
+    // Throws INVALID_ARGUMENT if this thread is in a function that an operation of the same owner
+    // has called: that would wait for itself.
+    void check_may_wait() const;
+
     // Until it is finished. False if the deadline passed first; the operation goes on.
     bool wait(const Deadline& deadline) const;
     // Until it is enqueued or finished.
@@ -105,6 +111,7 @@ private:
 
     const Describe describe_;
     const char* const operation_;
+    const void* owner_ = nullptr;
     std::shared_ptr<Results> results_;
     const Clock::time_point started_ = Clock::now();
     std::atomic<bool> ending_{false};  // a thread is finishing it

@@ -2,7 +2,9 @@
  * NULL, a call returns when the operation is done. With a `work`, it starts the operation and
  * returns at once; the buffers are borrowed until the work is done. Lists of buffers have one
  * buffer for each rank, in rank order. All buffers of a call have one dtype. An output must not
- * overlap another output or an input, unless a call allows it. */
+ * overlap another output or an input, unless a call allows it. A call that fails on one rank fails
+ * on all, as do the later calls of the group. Calls before it, which that rank has ended, can still
+ * end well on ranks that are not so far; of backends from outside they may end with the failure. */
 #ifndef TUTTI_COLLECTIVES_H
 #define TUTTI_COLLECTIVES_H
 

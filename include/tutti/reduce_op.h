@@ -15,8 +15,8 @@ extern "C" {
  *  any part of the data, on the thread of a synchronous call, or on a thread of the group if there
  *  is a work. One operation never calls it twice at the same time, but several operations may. The
  *  memory is aligned for the dtype if the buffers of the call are. A bool is 0 or 1 and must stay
- *  so. The function must not throw, longjmp, end its thread or call functions of tutti that wait
- *  for the group.
+ *  so. The function must not throw, longjmp or end its thread. Calls that wait for the group, or
+ *  for a work of it, or end it, are refused there with INVALID_ARGUMENT; all others may be made.
  *  @param in     `count` elements, read only
  *  @param inout  `count` elements, read and written
  *  @param count  1 or more

@@ -109,7 +109,7 @@ enum {
  *  are fine. Ranks need not be equally far in their computation, but all reduce the same buckets in
  *  the same order. On a device the hook enqueues on bucket->stream, for instance as the stream of
  *  its collectives, or waits for that stream before it begins. It must not throw, longjmp, end its
- *  thread, or call functions of this reducer.
+ *  thread or wait for this pass of the reducer, which is refused there with INVALID_ARGUMENT.
  *  @param group   the reducer's own group, which the hook has for itself; borrowed until it returns
  *  @param bucket  the bucket, with this rank's gradients; their result is to be written in place.
  *                 Borrowed until the hook returns

@@ -93,8 +93,8 @@ enum {
 
 /** Releases the `user` of a caller's function. Called once, when the library can no longer call
  *  that function. It runs on any thread, possibly inside the call that ends the last use. It must
- *  not throw, longjmp or end its thread. NULL: nothing to release. If the call that took it fails,
- *  it is not called, and the caller still owns `user`.
+ *  not throw, longjmp, end its thread or wait for tutti. NULL: nothing to release. If the call that
+ *  took it fails, it is not called, and the caller still owns `user`.
  *  @param user  the `user` of that function */
 typedef void (*tutti_release_function)(void* user);
 

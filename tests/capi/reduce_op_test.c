@@ -306,6 +306,160 @@ static void a_function_has_words_and_an_end_of_life(void** state) {
     RUN(2, end_of_life);
 }
 
+/* A function that asks the group whose call it is in to wait. */
+typedef struct asking {
+    rank_context* me;
+    tutti_work* pending; /* a receive of a message that nobody sends */
+    int times;
+    int refused;
+    int wrong;
+    tutti_error last;
+} asking;
+
+static void count_refusal(asking* mine, tutti_status status) {
+    const int names_it = strstr(mine->last.message, "reduce function") != NULL;
+    if (status == TUTTI_ERR_INVALID_ARGUMENT && names_it) {
+        ++mine->refused;
+        return;
+    }
+    print_error("status %d: %s\n", (int)status, mine->last.message);
+    ++mine->wrong;
+}
+
+static tutti_status add_and_ask(const void* in, void* inout, int64_t count, tutti_dtype dtype,
+                                void* user, tutti_error* told) {
+    asking* const mine = (asking*)user;
+    tutti_group* const group = mine->me->group;
+    tutti_error* const why = &mine->last;
+    float value = 0;
+    int64_t index = 0;
+    int32_t completed = 1;
+    tutti_group* made = NULL;
+    const int32_t next = (mine->me->rank + 1) % mine->me->size;
+    const tutti_buffer buffer = of(&value, 1, TUTTI_FLOAT32);
+    const tutti_p2p_op op = TUTTI_P2P_OP_INIT(TUTTI_ISEND, &value, 1, TUTTI_FLOAT32, next, 5);
+    (void)told;
+    for (int64_t i = 0; i < count && dtype == TUTTI_FLOAT32; ++i) {
+        ((float*)inout)[i] += ((const float*)in)[i];
+    }
+    if (mine->times++ > 0) return TUTTI_OK;
+    count_refusal(mine, tutti_work_wait(mine->pending, 0, why));
+    count_refusal(mine, tutti_work_wait(mine->pending, 1, why));
+    count_refusal(mine, tutti_work_wait_all(&mine->pending, 1, 0, why));
+    count_refusal(mine, tutti_work_wait_any(&mine->pending, 1, 0, &index, why));
+    count_refusal(mine, tutti_work_synchronize(mine->pending, NULL, why));
+    count_refusal(mine, tutti_barrier(group, NULL, NULL, why));
+    count_refusal(mine, tutti_send(group, &buffer, next, 5, NULL, NULL, why));
+    count_refusal(mine, tutti_recv(group, &buffer, next, 5, NULL, NULL, NULL, why));
+    count_refusal(mine, tutti_batch_isend_irecv(group, &op, 1, NULL, NULL, why));
+    count_refusal(mine, tutti_new_group(group, NULL, 0, NULL, NULL, NULL, &made, why));
+    count_refusal(mine, tutti_destroy_process_group(group, NULL, why));
+    /* A call that does not wait may be made. */
+    if (tutti_work_is_completed(mine->pending, &completed, why) != TUTTI_OK || completed) {
+        ++mine->wrong;
+    }
+    return TUTTI_OK;
+}
+
+static void ask_in_a_function(rank_context* me) {
+    static float values[MOST_RANKS][MOST];
+    asking mine = {me, NULL, 0, 0, 0, TUTTI_ERROR_INIT};
+    float never = 0;
+    int32_t cancelled = 0;
+    tutti_reduce_op op = 0;
+    const tutti_buffer nothing = of(&never, 1, TUTTI_FLOAT32);
+    RANK_OK(me,
+            tutti_reduce_op_create_user("ask", add_and_ask, &mine, NULL, NULL, &op, &me->error));
+    RANK_OK(me, tutti_recv(me->group, &nothing, -1, 9, NULL, NULL, &mine.pending, &me->error));
+    for (int i = 0; i < 4; ++i) {
+        const int64_t count = i % 2 == 0 ? FEW : MOST;
+        const tutti_buffer buffer = of(values[me->rank], count, TUTTI_FLOAT32);
+        tutti_work* work = NULL;
+        mine.times = 0;
+        mine.refused = 0;
+        for (int64_t at = 0; at < count; ++at) values[me->rank][at] = (float)(me->rank + at);
+        RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, i < 2 ? NULL : &work,
+                                     &me->error));
+        if (work != NULL) RANK_OK(me, tutti_work_wait(work, 0, &me->error));
+        tutti_work_release(work);
+        RANK_EXPECT(me, mine.wrong == 0 && mine.refused == (mine.times > 0 ? 11 : 0));
+        for (int64_t at = 0; at < count; ++at) {
+            const int64_t sum = me->size * (me->size - 1) / 2 + at * me->size;
+            RANK_EXPECT(me, values[me->rank][at] == (float)sum);
+        }
+        RANK_EXPECT(me, rank_sum(me, me->group, mine.times > 0) > 0);
+    }
+    RANK_OK(me, tutti_work_cancel(mine.pending, &cancelled, &me->error));
+    tutti_work_release(mine.pending);
+    tutti_reduce_op_release(op);
+}
+
+static void a_function_that_would_wait_for_its_own_call_is_refused(void** state) {
+    (void)state;
+    RUN(2, ask_in_a_function);
+    RUN(3, ask_in_a_function);
+}
+
+/* Another group's calls do not wait for this one. */
+static tutti_status add_by_another_group(const void* in, void* inout, int64_t count,
+                                         tutti_dtype dtype, void* user, tutti_error* told) {
+    float one = 1;
+    const tutti_buffer buffer = of(&one, 1, TUTTI_FLOAT32);
+    for (int64_t i = 0; i < count && dtype == TUTTI_FLOAT32; ++i) {
+        ((float*)inout)[i] += ((const float*)in)[i];
+    }
+    return tutti_all_reduce((tutti_group*)user, NULL, &buffer, TUTTI_SUM, NULL, NULL, told);
+}
+
+static void call_another_group_in_a_function(rank_context* me) {
+    const int32_t own[] = {me->rank};
+    tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
+    tutti_group* alone = NULL;
+    tutti_reduce_op op = 0;
+    float value = 1;
+    const tutti_buffer buffer = of(&value, 1, TUTTI_FLOAT32);
+    options.use_local_synchronization = 1;
+    RANK_OK(me, tutti_new_group(me->group, own, 1, NULL, NULL, &options, &alone, &me->error));
+    RANK_OK(me, tutti_reduce_op_create_user("other", add_by_another_group, alone, NULL, NULL, &op,
+                                            &me->error));
+    RANK_OK(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error));
+    RANK_EXPECT(me, value == (float)me->size);
+    tutti_reduce_op_release(op);
+    tutti_group_release(alone);
+}
+
+static void a_function_may_call_another_group(void** state) {
+    (void)state;
+    RUN(3, call_another_group_in_a_function);
+}
+
+static tutti_status give_what_is_refused(const void* in, void* inout, int64_t count,
+                                         tutti_dtype dtype, void* user, tutti_error* told) {
+    (void)in;
+    (void)inout;
+    (void)count;
+    (void)dtype;
+    return tutti_barrier((tutti_group*)user, NULL, NULL, told);
+}
+
+/* The ranks that call the function tell all others. */
+static void pass_a_refusal_on(rank_context* me) {
+    float value = 1;
+    tutti_reduce_op op = 0;
+    const tutti_buffer buffer = of(&value, 1, TUTTI_FLOAT32);
+    RANK_OK(me, tutti_reduce_op_create_user("wait", give_what_is_refused, me->group, NULL, NULL,
+                                            &op, &me->error));
+    RANK_STATUS(me, tutti_all_reduce(me->group, NULL, &buffer, op, NULL, NULL, &me->error),
+                TUTTI_ERR_BACKEND);
+    RANK_EXPECT(me, strstr(me->error.message, "barrier on group") != NULL);
+    tutti_reduce_op_release(op);
+}
+
+static void a_refusal_in_a_function_ends_the_call_on_all_ranks(void** state) {
+    (void)state;
+    for (int32_t size = 2; size <= 4; ++size) RUN(size, pass_a_refusal_on);
+}
+
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEST(a_function_has_words_and_an_end_of_life),
@@ -315,6 +469,9 @@ int main(int argc, char** argv) {
         TEST(functions_of_other_names_are_a_mismatch_that_shows_both),
         TEST(a_function_that_returns_a_failure_fails_the_call_and_the_group),
         TEST(arguments_that_are_wrong_are_named),
+        TEST(a_function_that_would_wait_for_its_own_call_is_refused),
+        TEST(a_function_may_call_another_group),
+        TEST(a_refusal_in_a_function_ends_the_call_on_all_ranks),
     };
     if (argc > 1) backend = argv[1];
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -365,10 +365,48 @@ static void the_log_tells_of_the_reducer_and_its_passes(void** state) {
     }
 }
 
+/* A hook that asks its own reducer to wait for it. */
+typedef struct asking {
+    tutti_reducer* reducer;
+    int calls;
+    int refused;
+} asking;
+
+static tutti_status sum_and_ask(tutti_group* group, const tutti_bucket* bucket, void* user,
+                                tutti_error* why) {
+    asking* const mine = (asking*)user;
+    tutti_error told = TUTTI_ERROR_INIT;
+    tutti_bucket next = TUTTI_BUCKET_INIT;
+    tutti_work* work = NULL;
+    ++mine->calls;
+    const tutti_status answers[] = {tutti_reducer_finish(mine->reducer, NULL, &told),
+                                    tutti_reducer_finish(mine->reducer, &work, &told),
+                                    tutti_reducer_next_bucket(mine->reducer, &next, &told)};
+    for (int i = 0; i < 3; ++i) mine->refused += answers[i] == TUTTI_ERR_INVALID_ARGUMENT;
+    if (strstr(told.message, "hook of this reducer") == NULL) return TUTTI_ERR_INTERNAL;
+    return tutti_all_reduce(group, NULL, &bucket->gradients, TUTTI_SUM, NULL, NULL, why);
+}
+
+static void ask_in_a_hook(rank_context* me) {
+    asking mine = {NULL, 0, 0};
+    model of = model_of(me, floats, 1);
+    const tutti_reducer_options options = small_buckets();
+    RANK_OK(me, model_create(&of, me->group, &options));
+    mine.reducer = of.reducer;
+    RANK_OK(me, tutti_reducer_set_hook(of.reducer, sum_and_ask, &mine, NULL, &me->error));
+    mark_all(&of, 0);
+    RANK_OK(me, tutti_reducer_finish(of.reducer, NULL, &me->error));
+    expect_means(&of, 0, me->size, 0);
+    RANK_EXPECT(me, mine.calls > 1 && mine.refused == 3 * mine.calls);
+    model_free(&of);
+}
+RANK_TEST(ask_in_a_hook, 2)
+
 int main(int count, char** arguments) {
     const struct CMUnitTest tests[] = {
         TEST(buckets_come_one_after_the_other_on_ranks),
         TEST(a_hook_takes_the_place_of_the_reduction_on_ranks),
+        {"a_hook_that_would_wait_for_itself_is_refused", ask_in_a_hook_on_ranks, NULL, NULL, NULL},
         TEST(gradients_travel_in_half_the_bytes_on_ranks),
         TEST(gradients_travel_as_small_numbers_on_ranks),
         TEST(short_floats_hold_what_they_can_on_ranks),

@@ -42,8 +42,8 @@ std::string understood(const Frame& frame) {
                 return encode(frame.kind, decode_status(frame));
             case Kind::Report:
             case Kind::Verdict: {
-                const auto [group, status] = decode_group_status(frame);
-                return encode(frame.kind, group, status);
+                const auto [group, failure] = decode_failure(frame);
+                return encode(frame.kind, group, failure);
             }
             case Kind::Stalled: {
                 const auto [group, stall] = decode_stall(frame);

@@ -94,6 +94,7 @@ void reduce_begin(const tutti_backend_call* raw, const void* input, void* output
 
 tutti_status reduce(const tutti_backend_call* raw, const void* const* inputs, int32_t input_count,
                     void* output, int64_t count, tutti_error* error) {
+    const InOperation inside(PostedCall::of(raw).owner());
     return guard(error, [&] {
         reduce_many(output, std::span(inputs, static_cast<size_t>(input_count)),
                     static_cast<size_t>(count), raw->dtype, PostedCall::of(raw).call().op);

@@ -211,6 +211,7 @@ public:
         }
     }
     void hand_over(PostedCall& call) {
+        const FunctionCall inside("backend");
         try {
             ext::call("", table.post, instance, call.raw());
         } catch (const Error& error) {

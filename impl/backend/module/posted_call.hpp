@@ -8,6 +8,7 @@
 
 #include "backend/backend.hpp"
 #include "base/few.hpp"
+#include "base/function_call.hpp"
 #include "ext/tables.hpp"
 
 namespace tutti::ext {
@@ -39,6 +40,9 @@ public:
         return *static_cast<const PostedCall*>(raw->host_data);
     }
 
+    // The owner of the call, for the functions of the program that it calls.
+    [[nodiscard]] const Operator& owner() const { return owner_; }
+
     // Goes with it; before it is posted.
     void attach(std::shared_ptr<void> resource) { attached_ = std::move(resource); }
 
@@ -53,6 +57,7 @@ private:
 
     tutti_backend_call raw_{};
     FlatCall call_;
+    const Operator owner_ = InOperation::now();
     const int rank_;
     const int size_;
     const Deadline deadline_;

@@ -53,15 +53,16 @@ Team::Team(TeamConfig config, Membership& membership)
       finished_(config_.segments.size()) {}
 
 void Team::check_not_failed() const {
-    if (const Status why = membership_.trouble(group_rank(rank_)); !why.ok()) throw Error(why);
+    const Status why = membership_.trouble_in(sequence_, group_rank(rank_));
+    if (!why.ok()) throw Error(why);
 }
 
 // A call that waited for its turn while the one before it failed posts nothing: its steps are not
 // those of the others, which would see a mismatch before they hear of the failure.
 void Team::begin(const Fingerprint& call, uint64_t sequence, const Deadline& deadline) {
+    sequence_ = sequence;
     check_not_failed();
     call_ = call;
-    sequence_ = sequence;
     deadline_ = deadline.successor();
     history_ = mix(history_, sequence);
     history_ = mix(history_, uint64_t{call.dtype} << 32 | static_cast<uint32_t>(call.kind));
@@ -180,8 +181,8 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
     bool has_reported = false;
     for (;;) {
         sleep(part(peer).doorbell, is_ready, context, look_after(Clock::now() - began));
-        const Status ours = membership_.trouble(group_rank(rank_));
-        const Status theirs = membership_.trouble(group_rank(peer));
+        const Status ours = membership_.trouble_in(sequence_, group_rank(rank_));
+        const Status theirs = membership_.trouble_in(sequence_, group_rank(peer));
         if (is_ready(context)) return;
         if (!ours.ok()) throw Error(ours);
         if (!theirs.ok()) throw Error(theirs);

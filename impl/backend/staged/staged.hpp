@@ -54,6 +54,8 @@ public:
     void deliver(Landing landing, int source, std::shared_ptr<Work> work);
 
     void abort(const Status& status) noexcept override { stop_->set(status); }
+    // They are the CPU's, which ends them.
+    void abort_messages(const Status& /*status*/) noexcept override {}
 
 private:
     class Sending;

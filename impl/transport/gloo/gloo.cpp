@@ -96,7 +96,7 @@ public:
     void post_send(Transfer& transfer, int peer, Slot slot, const void* data,
                    size_t bytes) override {
         const WireSlot wire(slot, group_id_);
-        post(transfer, peer, const_cast<void*>(data), bytes,
+        post(transfer, peer, slot, const_cast<void*>(data), bytes,
              [&](Completions& completions, Request& request) {
                  pool_->use(completions, world_rank_of(peer),
                             [wire, weak = request.weak()](Completions& open,
@@ -107,7 +107,7 @@ public:
     }
     void post_receive(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes) override {
         const WireSlot wire(slot, group_id_);
-        post(transfer, peer, data, bytes, [&](Completions& completions, Request& request) {
+        post(transfer, peer, slot, data, bytes, [&](Completions& completions, Request& request) {
             pool_->use(
                 completions, world_rank_of(peer),
                 [wire, weak = request.weak()](Completions& open, Connection& connection) mutable {
@@ -117,7 +117,7 @@ public:
     }
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
         const WireSlot wire(slot, group_id_);
-        post(transfer, -1, data, bytes, [&](Completions& completions, Request& request) {
+        post(transfer, -1, slot, data, bytes, [&](Completions& completions, Request& request) {
             pool_->receive_any(completions, request, wire);
         });
     }
@@ -132,6 +132,18 @@ public:
         Completions completions;
         completions.tell_however_deep();
         ranks_->ledger.fail(completions, Ledger::everything, status);
+    }
+
+    void abort_messages(const Status& status) noexcept override {
+        {
+            const Lock lock(mutex_);
+            if (!aborted_.ok() || !messages_aborted_.ok()) return;
+            messages_aborted_ = status;
+        }
+        has_aborted_messages_ = true;
+        Completions completions;
+        completions.tell_however_deep();
+        ranks_->ledger.fail(completions, Ledger::messages, status);
     }
 
     void left(int peer) noexcept override {
@@ -179,11 +191,11 @@ private:
     }
 
     template <typename Hand>
-    void post(Transfer& transfer, int peer, void* data, size_t bytes, Hand&& hand_over) {
-        if (has_aborted_) refuse();
+    void post(Transfer& transfer, int peer, Slot slot, void* data, size_t bytes, Hand&& hand_over) {
+        if (Status why = why_aborted(slot); !why.ok()) throw Error(std::move(why));
         Completions completions;
         auto request = std::make_unique<Request>(pool_->context(), ranks_->ledger, transfer, peer,
-                                                 data, bytes);
+                                                 slot, data, bytes);
         Request& posted = *request;
         transfer.hold = std::move(request);
         try {
@@ -192,9 +204,8 @@ private:
             // The connection has closed; the reason follows.
         }
         // What happened before the request was in the ledger.
-        if (has_aborted_) {
-            const Lock lock(mutex_);
-            posted.complete(completions, aborted_, peer, 0);
+        if (Status why = why_aborted(slot); !why.ok()) {
+            posted.complete(completions, std::move(why), peer, 0);
         } else if (ranks_->is_gone(peer)) {
             posted.complete(
                 completions,
@@ -203,9 +214,11 @@ private:
         }
     }
 
-    [[noreturn]] void refuse() {
+    // OK: such transfers are not ended.
+    [[nodiscard]] Status why_aborted(Slot slot) {
+        if (!has_aborted_ && (slot.is_collective() || !has_aborted_messages_)) return {};
         const Lock lock(mutex_);
-        throw Error(aborted_);
+        return aborted_.ok() ? messages_aborted_ : aborted_;
     }
 
     // By the pool. Messages that came before may have to be told still: until then, who posts must
@@ -233,7 +246,9 @@ private:
     const std::shared_ptr<Ranks> ranks_;
     Mutex mutex_;
     Status aborted_ TUTTI_GUARDED_BY(mutex_);
+    Status messages_aborted_ TUTTI_GUARDED_BY(mutex_);
     std::atomic<bool> has_aborted_{false};
+    std::atomic<bool> has_aborted_messages_{false};  // or has, with all
 };
 
 }  // namespace

@@ -130,13 +130,13 @@ void ConnectionPool::not_connected(int peer, const Status& why) noexcept {
 // This rank lacks what the connection needs: the groups that it is for cannot go on, and no other
 // rank is to blame.
 void ConnectionPool::give_up(int peer, const Status& lack) noexcept {
-    std::map<uint32_t, int> groups;  // with the rank that this process has there
+    std::map<uint32_t, OwnPart> groups;
     {
         const Lock lock(mutex_);
         for (const auto& [group_id, user] : users_) {
             const Membership& members = user->members();
             const bool is_for = peer == membership::nobody || members.rank_of(peer) >= 0;
-            if (is_for) groups.emplace(group_id, members.rank());
+            if (is_for) groups.emplace(group_id, OwnPart(members));
         }
     }
     report_shortage(world_, groups, lack);

@@ -90,8 +90,9 @@ void Ledger::leave(Request& request) noexcept {
 void Ledger::fail(Completions& completions, int peer, const Status& status) noexcept {
     const Lock lock(mutex_);
     for (Request* request = first_; request != nullptr; request = request->next_) {
-        if (peer == everything || request->peer_ == peer)
-            request->complete(completions, status, request->peer_, 0);
+        const bool is_one_of_them = peer == messages ? !request->is_collective_
+                                                     : peer == everything || request->peer_ == peer;
+        if (is_one_of_them) request->complete(completions, status, request->peer_, 0);
     }
 }
 
@@ -101,13 +102,14 @@ void Ledger::wait_until_empty() noexcept {
 }
 
 Request::Request(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
-                 Transfer& transfer, int peer, void* data, size_t bytes)
+                 Transfer& transfer, int peer, Slot slot, void* data, size_t bytes)
     // A pointer that owns nothing: the thread that destroys a request, perhaps Gloo's loop, must
     // not destroy the context and its connections.
     : UnboundBuffer({std::shared_ptr<void>{}, context.get()}, data, bytes),
       ledger_(ledger),
       transfer_(transfer),
-      peer_(peer) {
+      peer_(peer),
+      is_collective_(slot.is_collective()) {
     ledger_.enter(*this);
 }
 

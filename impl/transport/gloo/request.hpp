@@ -60,7 +60,8 @@ public:
     void enter(Request& request);
     void leave(Request& request) noexcept;
     static constexpr int everything = -2;
-    // Fails the requests of one peer, those of any (-1), or everything.
+    static constexpr int messages = -3;  // all but those of collectives
+    // Fails the requests of one peer, those of any (-1), or everything, or messages.
     void fail(Completions& completions, int peer, const Status& status) noexcept;
     // Returns when all are destroyed.
     void wait_until_empty() noexcept;
@@ -77,7 +78,7 @@ class Request : public ::gloo::transport::tcp::UnboundBuffer, public TransferHol
 public:
     // `peer` in the group.
     Request(const std::shared_ptr<::gloo::transport::tcp::Context>& context, Ledger& ledger,
-            Transfer& transfer, int peer, void* data, size_t bytes);
+            Transfer& transfer, int peer, Slot slot, void* data, size_t bytes);
     ~Request() override;
 
     // The first completion counts. The transfer may be gone when this returns.
@@ -112,6 +113,7 @@ private:
     Ledger& ledger_;
     Transfer& transfer_;
     const int peer_;  // -1: any
+    const bool is_collective_;
     enum class Stage : int { Posted, Moving, Ended };
     Mutex leaving_;  // before a connection's
     Connection* outgoing_ TUTTI_GUARDED_BY(leaving_) = nullptr;

@@ -89,7 +89,8 @@ void Hub::post(std::unique_ptr<Post> post) {
     {
         const Lock lock(mutex_);
         const Rank& owner = rank(posted.owner);
-        if (!owner.aborted.ok()) throw Error(owner.aborted);
+        const Status& why = posted.is_collective ? owner.aborted : owner.messages_aborted;
+        if (!why.ok()) throw Error(why);
         Post* const partner = partner_of(posted);
         if (partner == nullptr) {
             if (owner.gone.contains(posted.peer)) throw Error(membership::left_error(posted.peer));
@@ -140,8 +141,22 @@ void Hub::abort(int rank, const Status& status) noexcept {
         Rank& owner = this->rank(rank);
         if (!owner.aborted.ok()) return;
         owner.aborted = status;
+        if (owner.messages_aborted.ok()) owner.messages_aborted = status;
         finish_where(
             rank, [](const Post& /*post*/) { return true; }, status, listeners);
+    }
+    notify(listeners);
+}
+
+void Hub::abort_messages(int rank, const Status& status) noexcept {
+    Listeners listeners;
+    {
+        const Lock lock(mutex_);
+        Rank& owner = this->rank(rank);
+        if (!owner.messages_aborted.ok()) return;
+        owner.messages_aborted = status;
+        finish_where(
+            rank, [](const Post& post) { return !post.is_collective; }, status, listeners);
     }
     notify(listeners);
 }

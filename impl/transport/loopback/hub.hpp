@@ -22,13 +22,14 @@ public:
     Hub& operator=(const Hub&) = delete;
 
     struct Post : Listed {
-        Post(Transfer& its_transfer, int by, int to_or_from, bool sends, uint64_t its_slot,
+        Post(Transfer& its_transfer, int by, int to_or_from, bool sends, Slot its_slot,
              void* memory, size_t size)
             : transfer(&its_transfer),
               owner(by),
               peer(to_or_from),
               is_send(sends),
-              slot(its_slot),
+              is_collective(its_slot.is_collective()),
+              slot(its_slot.value()),
               data(memory),
               bytes(size) {}
 
@@ -36,6 +37,7 @@ public:
         const int owner;     // the rank that posted it
         const int peer;      // -1: a receive from any rank
         const bool is_send;
+        const bool is_collective;
         const uint64_t slot;
         void* data;  // a send only reads it
         size_t bytes;
@@ -55,6 +57,7 @@ public:
     bool stop(std::unique_ptr<Post>& post) noexcept TUTTI_EXCLUDES(mutex_);
     // Ends all that `rank` has posted, now and later.
     void abort(int rank, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
+    void abort_messages(int rank, const Status& status) noexcept TUTTI_EXCLUDES(mutex_);
     // Ends all that `rank` has posted for that one alone, now and later: it has left.
     void peer_left(int rank, int peer) noexcept TUTTI_EXCLUDES(mutex_);
 
@@ -66,6 +69,7 @@ private:
     using Listeners = std::vector<Done>;
     struct Rank {
         Status aborted;
+        Status messages_aborted;          // or the same
         std::set<int> gone;               // ranks that have left
         MatchTable<Post, Post> matching;  // its receives, and sends to it
         List<Post> posted;                // what it has posted and waits, in order

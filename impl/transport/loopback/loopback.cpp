@@ -37,13 +37,15 @@ public:
         post(transfer, -1, false, slot, data, bytes);
     }
     void abort(const Status& status) noexcept override { hub_->abort(rank(), status); }
+    void abort_messages(const Status& status) noexcept override {
+        hub_->abort_messages(rank(), status);
+    }
     void left(int peer) noexcept override { hub_->peer_left(rank(), peer); }
     void leave() noexcept override {}
 
 private:
     void post(Transfer& transfer, int peer, bool is_send, Slot slot, void* data, size_t bytes) {
-        hub_->post(std::make_unique<Hub::Post>(transfer, rank(), peer, is_send, slot.value(), data,
-                                               bytes));
+        hub_->post(std::make_unique<Hub::Post>(transfer, rank(), peer, is_send, slot, data, bytes));
     }
 
     const char* const name_;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "link.hpp"
 #include "membership/missing_ranks.hpp"
@@ -121,6 +122,18 @@ void Mailbox::finish_receive(Request& request, size_t length) noexcept {
 
 void Mailbox::finish_all(const Status& status) noexcept {
     while (!pending_.empty()) finish(*pending_.back(), status, 0);
+}
+
+void Mailbox::finish_messages(const Status& status) noexcept {
+    std::vector<Request*> messages;
+    std::ranges::copy_if(pending_, std::back_inserter(messages),
+                         [](const Request* request) { return !request->slot.is_collective(); });
+    for (Request* const message : messages) finish(*message, status, 0);
+}
+
+void Mailbox::check_not_aborted(Slot slot) const {
+    if (!aborted.ok()) throw Error(aborted);
+    if (!messages_aborted.ok() && !slot.is_collective()) throw Error(messages_aborted);
 }
 
 void Mailbox::lose(int peer) noexcept {

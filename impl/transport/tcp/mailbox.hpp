@@ -79,6 +79,10 @@ public:
     // It ends without a word.
     void drop(Request& request) noexcept;
     void finish_all(const Status& status) noexcept;
+    // All but those of collectives.
+    void finish_messages(const Status& status) noexcept;
+    // Throws why there shall be no more posts in that slot.
+    void check_not_aborted(Slot slot) const;
 
     // That rank has left, and nothing more comes from it.
     void lose(int peer) noexcept;
@@ -89,7 +93,8 @@ public:
 
     std::set<int> left;  // what they sent may still be coming
     Status aborted;
-    size_t requests = 0;  // that still have an owner
+    Status messages_aborted;  // those that are no collective's
+    size_t requests = 0;      // that still have an owner
     Condition emptied;
 
 private:

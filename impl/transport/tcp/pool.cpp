@@ -126,7 +126,7 @@ void Pool::post(Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, void*
     auto request = std::make_unique<Request>(*this, mailbox, transfer, peer, slot, data, bytes);
     {
         const Lock lock(mutex_);
-        if (!mailbox.aborted.ok()) throw Error(mailbox.aborted);
+        mailbox.check_not_aborted(slot);
         Request& posted = *request;
         mailbox.enter(posted);
         transfer.hold = std::move(request);
@@ -178,6 +178,16 @@ void Pool::abort(Mailbox& mailbox, const Status& status) noexcept {
         if (!mailbox.aborted.ok()) return;
         mailbox.aborted = status;
         mailbox.finish_all(status);
+    }
+    tell(true);
+}
+
+void Pool::abort_messages(Mailbox& mailbox, const Status& status) noexcept {
+    {
+        const Lock lock(mutex_);
+        if (!mailbox.messages_aborted.ok()) return;
+        mailbox.messages_aborted = status;
+        mailbox.finish_messages(status);
     }
     tell(true);
 }
@@ -353,14 +363,14 @@ void Pool::not_connected(int peer, const Status& why) noexcept {
 }
 
 void Pool::give_up(int peer, const Status& lack) noexcept {
-    std::map<uint32_t, int> groups;  // with the rank that this process has there
+    std::map<uint32_t, OwnPart> groups;
     {
         const Lock lock(mutex_);
         for (const auto& [group, mailbox] : mailboxes_) {
             const Membership* const members = mailbox->members();
             if (members == nullptr) continue;
             const bool is_for = peer == membership::nobody || members->rank_of(peer) >= 0;
-            if (is_for) groups.emplace(group, members->rank());
+            if (is_for) groups.emplace(group, OwnPart(*members));
         }
     }
     report_shortage(world_, groups, lack);

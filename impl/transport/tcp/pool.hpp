@@ -52,6 +52,7 @@ public:
                  size_t bytes);
     void take_back(Mailbox& mailbox, int peer, Slot slot) noexcept;
     void abort(Mailbox& mailbox, const Status& status) noexcept;
+    void abort_messages(Mailbox& mailbox, const Status& status) noexcept;
     void left(Mailbox& mailbox, int peer) noexcept;
     void leave(Mailbox& mailbox) noexcept;
 

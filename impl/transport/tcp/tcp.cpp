@@ -36,6 +36,9 @@ public:
         pool_->take_back(mailbox_, peer, slot);
     }
     void abort(const Status& status) noexcept override { pool_->abort(mailbox_, status); }
+    void abort_messages(const Status& status) noexcept override {
+        pool_->abort_messages(mailbox_, status);
+    }
     void left(int peer) noexcept override { pool_->left(mailbox_, peer); }
     void leave() noexcept override { pool_->leave(mailbox_); }
 

@@ -39,7 +39,7 @@ public:
         Status verdict;
         with_frame(last[rank], [&](const Frame& frame) {
             assert_int_equal(static_cast<int>(frame.kind), static_cast<int>(Kind::Verdict));
-            verdict = decode_group_status(frame).content;
+            verdict = decode_failure(frame).content.cause;
         });
         return verdict;
     }
@@ -274,6 +274,45 @@ void a_rank_gives_up_only_while_the_judge_is_away(void**) {
     assert_int_equal(here.outcome(1).payloads.size(), 3);
 }
 
+// The failure of the earlier call ends more.
+void a_failure_of_an_earlier_call_comes_before_the_first(void**) {
+    Court court(3);
+    const auto report = [&](int rank, uint64_t first_call) {
+        court.say(rank, encode(Kind::Report, 0,
+                               Failure{{TUTTI_ERR_BACKEND, rank, 0, "failed"}, first_call}));
+    };
+    const auto first_call = [&](int rank) {
+        uint64_t first = 0;
+        with_frame(court.last[rank],
+                   [&](const Frame& frame) { first = decode_failure(frame).content.first_call; });
+        return first;
+    };
+    report(1, 7);
+    for (const auto& [rank, later] : std::map<int, uint64_t>{{0, 9}, {1, 7}, {2, 8}}) {
+        report(rank, later);
+        assert_int_equal(court.verdict(rank).rank, 1);
+        assert_int_equal(first_call(rank), 7);
+    }
+    report(2, 5);
+    for (int rank = 0; rank < 3; ++rank) {
+        assert_int_equal(court.verdict(rank).rank, 2);
+        assert_int_equal(first_call(rank), 5);
+    }
+}
+
+// A step without the failed rank may go on; one that it has passed has ended for all.
+void a_failure_ends_the_steps_of_its_rank(void**) {
+    Court court(3);
+    court.arrive(0, {0, "all", {0, 1, 2}, 0, "x", {}});
+    court.arrive(0, {0, "two", {0, 2}, 0, "x", {}});
+    court.say(1, encode(Kind::Report, 0, Failure{{TUTTI_ERR_BACKEND, 1, 0, "the end"}, 4}));
+    assert_string_equal(court.failure(0).cause.message.c_str(), "the end");
+    court.arrive(2, {0, "two", {0, 2}, 0, "x", {}});
+    assert_int_equal(court.outcome(0).payloads.size(), 2);
+    court.arrive(2, {0, "more", {1, 2}, 0, "x", {}});
+    assert_string_equal(court.failure(2).cause.message.c_str(), "the end");
+}
+
 }  // namespace
 
 int main() {
@@ -290,6 +329,8 @@ int main() {
         TUTTI_TEST(a_call_that_its_rank_has_finished_is_still_compared),
         TUTTI_TEST(claims_of_many_calls_are_forgotten),
         TUTTI_TEST(the_judge_of_a_step_gives_up_for_all),
+        TUTTI_TEST(a_failure_of_an_earlier_call_comes_before_the_first),
+        TUTTI_TEST(a_failure_ends_the_steps_of_its_rank),
         TUTTI_TEST(a_rank_gives_up_only_while_the_judge_is_away),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -253,7 +253,7 @@ void who_is_watched_neither_pings_nor_is_pinged(void**) {
     // Longer than a silent rank would have.
     for (int ping = 0; ping < 150; ++ping) hosts.ranks[0].await(Kind::Ping);
     // It is there nevertheless.
-    hosts.ranks[2].say(membership::encode(Kind::Report, 0, {TUTTI_ERR_BACKEND, 2, 0, "a word"}));
+    hosts.ranks[2].say(membership::encode(Kind::Report, 0, {{TUTTI_ERR_BACKEND, 2, 0, "a word"}}));
     hosts.ranks[2].await(Kind::Verdict);
     assert_int_equal(hosts.ranks[2].passed(Kind::Ping), before);
     assert_int_equal(hosts.ranks[2].passed(Kind::Ask) + hosts.ranks[2].passed(Kind::Lost), 0);

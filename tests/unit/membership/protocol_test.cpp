@@ -132,10 +132,12 @@ void a_status_comes_out_as_it_went_in(void**) {
         assert_string_equal(status.message.c_str(), sample.message.c_str());
     }
     for (const Kind kind : {Kind::Report, Kind::Verdict}) {
-        const auto [group, status] =
-            decode_group_status(read_one(encode(kind, UINT32_MAX, sample)).frame());
+        const Failure given{sample, UINT64_MAX};
+        const auto [group, failure] =
+            decode_failure(read_one(encode(kind, UINT32_MAX, given)).frame());
         assert_int_equal(group, UINT32_MAX);
-        assert_string_equal(status.message.c_str(), sample.message.c_str());
+        assert_string_equal(failure.cause.message.c_str(), sample.message.c_str());
+        assert_true(failure.first_call == UINT64_MAX);
     }
 }
 
@@ -245,7 +247,7 @@ void a_frame_longer_than_any_is_an_error_at_once(void**) {
 std::string stream_of_frames() {
     return encode(Kind::Ping) + encode(Hello{token('t'), 3, 4, here}) +
            encode(Kind::Missing, std::string(3'000, 'm')) + encode(Kind::Ping) +
-           encode({here, there}) + encode(Kind::Verdict, 0, sample) +
+           encode({here, there}) + encode(Kind::Verdict, 0, Failure{sample, 1}) +
            encode(Kind::Left, 0, std::vector<int>{1});
 }
 
@@ -313,7 +315,7 @@ void noise_is_never_more_than_an_error(void**) {
                 attempt(decode_step_completed);
                 attempt(decode_step_failed);
                 attempt(decode_give_up);
-                attempt(decode_group_status);
+                attempt(decode_failure);
                 attempt(decode_text);
                 attempt(decode_status);
                 attempt(decode_stall);

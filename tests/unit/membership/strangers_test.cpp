@@ -34,7 +34,7 @@ void strangers_change_nothing(void**) {
     calls.push_back(call({'\0', '\0', '\x10', '\0', '\x0f'}));  // a frame of a MiB is to come
     calls.push_back(call(membership::encode(no_token)));
     calls.push_back(
-        call(membership::encode(membership::Kind::Report, 0, {TUTTI_ERR_BACKEND, 0, 0, "x"})));
+        call(membership::encode(membership::Kind::Report, 0, {{TUTTI_ERR_BACKEND, 0, 0, "x"}})));
     const std::string cut = membership::encode(hello);
     call(cut.substr(0, cut.size() - 1)).close();
     // Each is shown the door.

@@ -117,10 +117,10 @@ void a_farewell_that_is_said_again_explains_it(void**) {
     suspected.say(encode(Kind::Bye, 0, std::vector<int>{}));
     suspected.receive(Kind::ByeAck);
     Status verdict;
-    suspects.say(encode(Kind::Report, 0, Status{TUTTI_ERR_BACKEND, 2, 0, "the end"}));
+    suspects.say(encode(Kind::Report, 0, Failure{{TUTTI_ERR_BACKEND, 2, 0, "the end"}}));
     suspects.receive([&](const Frame& frame) {
         if (frame.kind == Kind::Lost) assert_int_equal(decode_status(frame).rank, 0);
-        if (frame.kind == Kind::Verdict) verdict = decode_group_status(frame).content;
+        if (frame.kind == Kind::Verdict) verdict = decode_failure(frame).content.cause;
         return frame.kind == Kind::Verdict;
     });
     assert_string_equal(verdict.message.c_str(), "the end");

@@ -56,6 +56,7 @@ public:
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
         post({&transfer, -1, false, slot.value(), data, bytes});
     }
+    void abort_messages(const Status& status) noexcept override { abort(status); }
     void abort(const Status& status) noexcept override {
         while (!is_idle()) complete(status, -1, 0);
     }

@@ -48,6 +48,7 @@ public:
     }
     void take_back(int peer, Slot slot) noexcept override { channel_.take_back(peer, slot); }
     void abort(const Status& status) noexcept override { channel_.abort(status); }
+    void abort_messages(const Status& status) noexcept override { channel_.abort_messages(status); }
     void left(int peer) noexcept override { channel_.left(peer); }
     void leave() noexcept override { channel_.leave(); }
     [[nodiscard]] Driver* driver() const override { return channel_.driver(); }
