@@ -40,6 +40,8 @@ be associative, and do the same on every rank; what is compared is its name. If 
 
 `f` runs in a task of Julia's, while the thread that reduces waits for it: so it is as slow as a
 task is woken, some 100 microseconds for each piece of the data, and it never runs in `blocking`.
+Nor may it wait for the group whose operation it is in: that operation waits for `f`, and the library,
+which refuses such a wait elsewhere, does not see it in a task of Julia's.
 """
 mutable struct ReduceOp
     code::UInt32
