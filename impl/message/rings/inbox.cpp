@@ -54,10 +54,11 @@ bool Inbox::poll() {
         Offer offer{next_, {}, nullptr, {}};
         std::memcpy(&offer.where, descriptor.data, sizeof offer.where);
         std::memcpy(&offer.head, &descriptor.head, sizeof offer.head);
-        if (offer.head.offer >= max_offers || offer.head.tag < 0) {
-            return break_off("a descriptor that no message has");
-        }
-        if (const auto size = eager_size(offer.head); size && *size > 0) {
+        const auto size = eager_size(offer.head);
+        const bool is_sound =
+            offer.head.offer == given ? size.has_value() : offer.head.offer < max_offers;
+        if (!is_sound || offer.head.tag < 0) return break_off("a descriptor that no message has");
+        if (size && *size > 0) {
             offer.data = *size <= Descriptor::most ? descriptor.data : ring.eager[place];
         }
         if (!deliver(offer)) break;
@@ -90,7 +91,7 @@ bool Inbox::deliver(const Offer& offer) {
                    !is_offered(static_cast<const OfferedArrival&>(arrival));
         });
         const size_t still = matching.arrivals_from(sender_.rank);
-        if (still > max_offers) return break_off("more descriptors than it has messages");
+        if (still > max_offers + given_) return break_off("more descriptors than it has messages");
         purge_at_ = std::max<size_t>(64, 2 * still);
     }
     try {
@@ -108,20 +109,24 @@ void Inbox::keep(const Offer& offer) {
     arrival->head = offer.head;
     arrival->where = offer.where;
     const size_t size = offer.data == nullptr ? 0 : *eager_size(offer.head);
-    if (size > 0 && matching.kept() + size <= max_kept) {
+    const bool is_given = offer.head.offer == given;
+    if (size > 0 && (is_given || matching.kept() + size <= max_kept)) {
         arrival->data = std::make_unique_for_overwrite<std::byte[]>(size);
         arrival->kept = size;
         std::memcpy(arrival->data.get(), offer.data, size);
     }
+    if (is_given) ++given_;
     matching.add(std::move(arrival));
 }
 
 bool Inbox::is_offered(const OfferedArrival& arrival) const {
+    if (arrival.head.offer == given) return true;
     return view_.ring->offers[arrival.head.offer].load(std::memory_order_acquire) ==
            state_of(arrival.sequence, State::Offered);
 }
 
 bool Inbox::take(Receiving& receiving, const OfferedArrival& arrival) {
+    if (arrival.head.offer == given) --given_;
     return take(receiving, {arrival.sequence, arrival.head, arrival.data.get(), arrival.where},
                 false);
 }
@@ -180,6 +185,7 @@ bool Inbox::read_some(const Receiving& receiving, size_t length) const {
 
 // False: the sender has taken it back.
 bool Inbox::settle(uint64_t sequence, uint32_t offer, State from, State to) {
+    if (offer == given) return true;
     Ring& ring = *view_.ring;
     uint64_t expected = state_of(sequence, from);
     if (!ring.offers[offer].compare_exchange_strong(expected, state_of(sequence, to),

@@ -85,6 +85,7 @@ private:
     List<Receiving> reading_;       // their data in the sender's memory
     List<Receiving> streaming_;     // their data are in the stream
     Receiving* current_ = nullptr;  // the one whose data come next in the stream
+    size_t given_ = 0;              // arrivals that were given
     size_t purge_at_ = 64;          // arrivals
     Status& broken_;
 };

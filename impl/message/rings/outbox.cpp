@@ -31,14 +31,17 @@ bool Outbox::offer(Sending& message) {
         consumed_ = ring.consumed.load(std::memory_order_acquire);
         if (next_ - consumed_ > max_descriptors) return false;
     }
-    if (free_.empty()) {
-        if (offers_ == max_offers) return false;
-        free_.push_back(offers_++);
-    }
-    message.offer = free_.back();
-    free_.pop_back();
+    if (free_.empty() && offers_ < max_offers) free_.push_back(offers_++);
+    const bool is_given = free_.empty();
+    if (is_given && message.call.buffer.size() > eager_bytes) return false;
     message.sequence = next_++;
-    state(message).store(state_of(message.sequence, State::Offered), std::memory_order_relaxed);
+    if (is_given) {
+        message.offer = given;
+    } else {
+        message.offer = free_.back();
+        free_.pop_back();
+        state(message).store(state_of(message.sequence, State::Offered), std::memory_order_relaxed);
+    }
     const size_t place = message.sequence % max_descriptors;
     Descriptor& descriptor = ring.descriptors[place];
     const ConstView& data = message.call.buffer;
@@ -52,11 +55,15 @@ bool Outbox::offer(Sending& message) {
     } else if (bytes > 0) {
         std::memcpy(descriptor.data, data.data, bytes);
     }
+    descriptor.sequence.exchange(message.sequence, std::memory_order_seq_cst);
+    ring_after_exchange(theirs_);
+    if (is_given) {
+        queues_.end(message, {});
+        return true;
+    }
     message.leave_list();
     message.stage = Sending::Stage::Offered;
     offered_.push_back(message);
-    descriptor.sequence.exchange(message.sequence, std::memory_order_seq_cst);
-    ring_after_exchange(theirs_);
     return true;
 }
 

@@ -20,17 +20,19 @@ using shm::cache_line;
 
 constexpr size_t max_descriptors = 16;      // written and not yet consumed
 constexpr size_t max_offers = 8192;         // messages to one rank that are not taken yet
+constexpr uint32_t given = UINT32_MAX;      // instead of an offer: see Descriptor
 constexpr size_t eager_bytes = 4096;        // data up to here are beside their descriptor
 constexpr size_t stream_step = cache_line;  // alignment in a stream
 
-// Offers a message: its type, and its data if they are few. Sequence numbers start at 1.
+// Offers a message: its type, and its data if they are few. Sequence numbers start at 1. If no offer
+// is free, a message with few data is given: it is the receiver's, which keeps it.
 struct alignas(cache_line) Descriptor {
     struct Head {
         int64_t count;  // elements
         uint32_t dtype;
         Content content;
         int32_t tag;
-        uint32_t offer;  // index of its state in `offers`
+        uint32_t offer;  // index of its state in `offers`, or `given`
     };
     static constexpr size_t most = 32;
 

@@ -153,7 +153,7 @@ void early_messages_keep_no_more_than_their_limit(void**) {
     for (const auto& work : works) assert_true(work->wait(ample()) && work->status()->ok());
 }
 
-// Further ones wait for an earlier one to be received.
+// Long ones wait for an earlier one to be received; short ones are the receiver's then.
 void more_messages_than_offers_arrive_in_order(void**) {
     Ranks ranks(2);
     constexpr size_t count = message::max_offers + 1000;
@@ -170,6 +170,63 @@ void more_messages_than_offers_arrive_in_order(void**) {
         assert_int_equal(received, number);
     }
     for (const auto& work : works) assert_true(work->wait(ample()) && work->status()->ok());
+}
+
+// The first that is received came behind more short messages than there are offers, and their
+// sender has left by then.
+void more_short_messages_than_offers_may_be_overtaken(void**) {
+    Ranks ranks(2);
+    constexpr size_t count = message::max_offers + 1000;
+    const auto data = [](size_t number) {
+        return pattern(number % 100 == 0 ? message::eager_bytes : number % 50,
+                       static_cast<uint32_t>(number));
+    };
+    std::vector<std::vector<std::byte>> sent(count);
+    std::vector<std::shared_ptr<Work>> works;
+    const auto start = [&](const std::vector<std::byte>& one, int tag) {
+        works.push_back(std::make_shared<Work>());
+        ranks[0].start(send_of(one, 1, tag), ample(), works.back());
+    };
+    for (size_t number = 0; number < count; ++number) start(sent[number] = data(number), 1);
+    const auto last = pattern(8, 7);
+    start(last, 2);
+    std::vector<std::byte> received(last.size());
+    ranks[1].receive(receive_of(received, 0, 2), ample());
+    assert_true(same(received, last));
+    for (size_t number = 0; number < count; ++number) {
+        received.assign(sent[number].size(), std::byte{0});
+        ranks[1].receive(receive_of(received, 0, 1), ample());
+        assert_true(same(received, sent[number]));
+    }
+    for (const auto& work : works) assert_true(work->wait(ample()) && work->status()->ok());
+}
+
+// All offers are out, and the messages beyond them are done: they come although their sender left.
+void messages_that_were_given_outlive_their_sender(void**) {
+    Ranks ranks(2);
+    const int64_t value = 5;
+    const auto start = [&](int tag) {
+        auto work = std::make_shared<Work>();
+        ranks[0].start(Send{{&value, 1, TUTTI_INT64}, 1, tag}, ample(), work);
+        return work;
+    };
+    for (size_t number = 0; number < message::max_offers; ++number) start(1);
+    int64_t received = 0;
+    for (int turn = 0; turn < 2; ++turn) {  // the receiver has read all descriptors
+        const auto heard = start(2);
+        ranks[1].receive(Receive{{&received, 1, TUTTI_INT64}, 0, 2}, ample());
+        assert_true(heard->wait(ample()) && heard->status()->ok());
+    }
+    for (int number = 0; number < 3; ++number) {
+        const auto given = start(3 + number);
+        assert_true(given->wait(ample()) && given->status()->ok());
+    }
+    ranks.rank(0).leave();
+    for (int number = 3; number-- > 0;) {
+        received = 0;
+        ranks[1].receive(Receive{{&received, 1, TUTTI_INT64}, 0, 3 + number}, ample());
+        assert_int_equal(received, value);
+    }
 }
 
 // Messages that were taken back leave nothing with a receiver that hears them, and does not want
@@ -289,12 +346,17 @@ Descriptor& forge(Ring& ring, int64_t count) {
 }
 
 void a_descriptor_that_none_is_ends_what_waits_for_that_rank(void**) {
-    for (const bool has_wrong_tag : {true, false}) {
+    enum class Wrong { Tag, Offer, GivenWithoutData };
+    for (const Wrong wrong : {Wrong::Tag, Wrong::Offer, Wrong::GivenWithoutData}) {
         Ranks ranks(3);
         Ring& ring = *ranks.ring(1, 0).ring;
         Descriptor& descriptor = forge(ring, 8);
-        if (has_wrong_tag) descriptor.head.tag = -5;
-        if (!has_wrong_tag) descriptor.head.offer = UINT32_MAX;
+        if (wrong == Wrong::Tag) descriptor.head.tag = -5;
+        if (wrong == Wrong::Offer) descriptor.head.offer = message::max_offers;
+        if (wrong == Wrong::GivenWithoutData) {
+            descriptor.head.offer = message::given;
+            descriptor.head.count = message::eager_bytes + 1;
+        }
         descriptor.sequence = 1;
         std::vector<std::byte> data(8, PostOffice::untouched);
         for (int turn = 0; turn < 2; ++turn) {
@@ -407,6 +469,8 @@ int main(int count, char** arguments) {
         TUTTI_TEST(a_tag_may_overtake_more_messages_than_there_are_descriptors),
         TUTTI_TEST(early_messages_keep_no_more_than_their_limit),
         TUTTI_TEST(more_messages_than_offers_arrive_in_order),
+        TUTTI_TEST(more_short_messages_than_offers_may_be_overtaken),
+        TUTTI_TEST(messages_that_were_given_outlive_their_sender),
         TUTTI_TEST(messages_taken_back_are_forgotten),
         TUTTI_TEST(threads_of_many_ranks_lose_nothing),
         TUTTI_TEST(threads_that_receive_from_any_share_what_comes),
