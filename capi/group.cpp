@@ -151,6 +151,7 @@ template <typename Read>
 tutti::SplitOptions read_or_decline(tutti::Group& group, const char* function,
                                     const char* description, const tutti_new_group_options* options,
                                     Read&& read) {
+    group.check_may_wait(function);  // others, whose functions do not run, do not call it
     tutti::SplitOptions wanted;
     wanted.function = function;
     wanted.description = description == nullptr ? "" : description;
@@ -396,6 +397,7 @@ tutti_status tutti_destroy_process_group(tutti_group* group, const tutti_destroy
         const tutti_destroy_options given = capi::read_options(options);
         if (group == TUTTI_GROUP_NON_MEMBER) return;  // as torch
         const capi::GroupPin pin = capi::need_group(group);
+        pin->check_may_be_destroyed();
         if (group == TUTTI_GROUP_WORLD) capi::release(world.exchange(nullptr));
         pin->destroy(given.timeout_ms == 0 ? tutti::Group::default_leave_ms : given.timeout_ms);
     });

@@ -54,7 +54,10 @@ using Works = std::vector<std::shared_ptr<tutti::Work>>;
 void wait_for_all(const Works& works) {
     for (const auto& work : works) work->wait(tutti::Deadline::never());
     for (const auto& work : works) {
-        if (const tutti::Status status = *work->status(); !status.ok()) throw tutti::Error(status);
+        const tutti::Status status = *work->status();
+        if (status.ok()) continue;
+        work->failure_is_known();
+        throw tutti::Error(status);
     }
 }
 

@@ -48,7 +48,9 @@ SharedWorks share_all(tutti_work* const* works, int64_t given_count) {
 // How a work ended, as the result of the call; nothing to say of one that runs.
 void throw_failure(const tutti::Work& work) {
     const std::optional<tutti::Status> status = work.status();
-    if (status && !status->ok()) throw tutti::Error(*status);
+    if (!status || status->ok()) return;
+    work.failure_is_known();
+    throw tutti::Error(*status);
 }
 
 [[noreturn]] void wait_expired(int64_t timeout_ms, const std::string& what) {

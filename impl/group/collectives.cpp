@@ -55,7 +55,9 @@ Status Group::cause_for_others(const Status& status, const std::string& operatio
 Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
                    bool had_begun) noexcept {
     const std::string operation = describe(call, sequence);
-    Status cause;
+    Status cause = membership_->reason_of(status);
+    const bool is_of_others = cause.code != status.code || cause.message != status.message;
+    if (is_of_others) status = cause;
     {
         const Lock lock(mutex_);
         blame_own_exhaustion(status, rank_);
@@ -63,7 +65,7 @@ Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
             status.message = cat(operation, " on ", label(), ": ", status.message);
             return status;
         }
-        cause = cause_for_others(status, operation);
+        if (!is_of_others) cause = cause_for_others(status, operation);
         failure_ = status;
         failure_for_others_ = cause;
         inside_.fetch_or(failed_bit);

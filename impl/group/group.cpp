@@ -190,7 +190,7 @@ void Group::refuse_wait(const char* operation, const char* function) const {
 }
 
 void Group::destroy(int64_t leave_ms) {
-    if (const char* const function = FunctionCall::under(this)) refuse_wait("destroy", function);
+    check_may_be_destroyed();
     std::shared_ptr<DeviceRanks> device_ranks;
     {
         const Lock lock(mutex_);

@@ -166,6 +166,13 @@ public:
         if (const char* const function = FunctionCall::of(this)) refuse_wait(operation, function);
     }
 
+    // The same where destroy() would.
+    void check_may_be_destroyed() const {
+        if (const char* const function = FunctionCall::under(this)) {
+            refuse_wait("destroy", function);
+        }
+    }
+
     // Several messages at once: all are checked before the first starts, and all start; one that
     // cannot has a work that has failed.
     std::vector<std::shared_ptr<Work>> start(std::span<const Message> batch, int64_t timeout_ms);
@@ -282,6 +289,7 @@ private:
     }
     void check_coalescing();
     bool cancel(const Work& receive) noexcept;
+    void message_failed() noexcept;
     std::string next_step(const SplitOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
     // For a call that ends on the caller's thread before it returns.

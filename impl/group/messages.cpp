@@ -63,9 +63,10 @@ MemoryUse memory_of(const Receive& call) {
 // the end of the group waits until the backend is done with it, as other backends do themselves.
 class Group::MessageWork : public Work {
 public:
-    MessageWork(Describe describe, const char* operation, std::shared_ptr<Poller> poller = nullptr,
-                std::shared_ptr<InFlight> entry = nullptr)
+    MessageWork(Group& group, Describe describe, const char* operation,
+                std::shared_ptr<Poller> poller = nullptr, std::shared_ptr<InFlight> entry = nullptr)
         : Work(std::move(describe), operation),
+          group_(group.weak_from_this()),
           poller_(std::move(poller)),
           entry_(std::move(entry)) {}
 
@@ -78,7 +79,13 @@ public:
     // It was never started, if it is polled for still.
     ~MessageWork() override { end_polling(); }
 
+    void failure_is_known() const noexcept override {
+        if (const auto group = this->group()) group->message_failed();
+    }
+
 protected:
+    // Null: it has ended.
+    [[nodiscard]] std::shared_ptr<Group> group() const { return group_.lock(); }
     [[nodiscard]] std::shared_ptr<Progress> progress() const override { return poller_; }
     std::shared_ptr<void> settle(Status& /*status*/) noexcept override {
         end_polling();
@@ -90,6 +97,7 @@ private:
         if (std::exchange(is_polled_for_, false)) poller_->end_background();
     }
 
+    const std::weak_ptr<Group> group_;
     const std::shared_ptr<Poller> poller_;  // null: it is not polled
     std::shared_ptr<InFlight> entry_;
     bool is_polled_for_ = false;
@@ -100,7 +108,7 @@ class Group::ReceiveWork final : public MessageWork {
 public:
     template <typename... Others>
     explicit ReceiveWork(Group& group, Others&&... others)
-        : MessageWork(std::forward<Others>(others)...), group_(group.weak_from_this()) {}
+        : MessageWork(group, std::forward<Others>(others)...) {}
 
     // The message is received by another work, and delivered then.
     void deliver_from(const std::shared_ptr<Work>& moving) {
@@ -109,14 +117,13 @@ public:
     }
 
     std::optional<bool> cancel() override {
-        const auto group = group_.lock();
+        const auto group = this->group();
         const auto moving = moving_.lock();
         if (!group || (is_delivered_ && !moving)) return false;
         return group->cancel(is_delivered_ ? *moving : *this);
     }
 
 private:
-    const std::weak_ptr<Group> group_;
     std::weak_ptr<Work> moving_;
     bool is_delivered_ = false;
 };
@@ -152,10 +159,18 @@ std::shared_ptr<Group::MessageWork> Group::work_of(const Call& call) {
     if constexpr (std::is_same_v<Call, Receive>) {
         work = std::make_shared<ReceiveWork>(*this, what, call_name(call), route.poller, entry);
     } else {
-        work = std::make_shared<MessageWork>(what, call_name(call), route.poller, entry);
+        work = std::make_shared<MessageWork>(*this, what, call_name(call), route.poller, entry);
     }
     work->belongs_to(this);
     return work;
+}
+
+void Group::message_failed() noexcept {
+    try {
+        const InFlight entry(*this, "failure", InFlight::Of::Any);
+        membership_->message_failed();
+    } catch (const Error&) {  // destroyed meanwhile
+    }
 }
 
 template <typename Call, typename Act>
@@ -163,6 +178,7 @@ void Group::with_context(const Call& call, Act&& act) const {
     try {
         act();
     } catch (...) {
+        membership_->message_failed();
         Status status = current_status();
         status.message = cat(described(call_name(call), is_send<Call>, peer_of(call), call.tag),
                              " on ", label(), ": ", status.message);
@@ -233,7 +249,10 @@ int Group::await_message(const Call& call, int64_t timeout_ms) {
     const auto work = work_of(call);
     start_message(call, until, work);
     work->wait(Deadline::never());  // its own deadline ends it
-    if (const Status status = *work->status(); !status.ok()) throw Error(status);
+    if (const Status status = *work->status(); !status.ok()) {
+        membership_->message_failed();
+        throw Error(status);
+    }
     return work->source_rank();
 }
 

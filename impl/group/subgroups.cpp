@@ -47,7 +47,6 @@ public:
           reproducible_(options.reproducible.value_or(parent.reproducible_)),
           bound_(parent.bound_device_for(options.bound)),
           deadline_(parent.deadline(options.timeout_ms)) {
-        parent.check_may_wait(options.function.c_str());
         entry_.emplace(parent, options.function.c_str());
         step_ = parent.next_step(options);
         if (needs_all()) that_split_ = parent.backends_.that_split(map_);
@@ -223,6 +222,7 @@ std::string Group::next_step(const SplitOptions& options) {
 }
 
 std::shared_ptr<Group> Group::split(const SplitOptions& options) {
+    check_may_wait(options.function.c_str());
     Splitting splitting(*this, options);
     splitting.agree();
     return splitting.make();
@@ -237,6 +237,7 @@ void Group::give_up(const SplitOptions& options, const Status& why) noexcept {
 }
 
 std::string Group::compare(const SplitOptions& options) {
+    check_may_wait(options.function.c_str());
     Splitting splitting(*this, options);
     splitting.agree();
     return splitting.name();

@@ -51,7 +51,7 @@ void Arbiter::restore(const std::set<int>& left, const std::map<int, Status>& lo
                       const Failure& verdict, uint32_t first_group_id) {
     first_.left = left;
     first_.verdict = verdict;
-    first_.ends_steps = !verdict.ok();
+    first_.ends_steps = !verdict.ok() && verdict.first_call == 0;
     losses_ = losses;
     last_group_id_ = first_group_id;
 }

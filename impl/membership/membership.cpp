@@ -57,14 +57,44 @@ bool Membership::same_host(int rank) const {
     return world_->same_host(world_rank(rank));
 }
 
+// One at a time, and without the lock: the listener may end operations here and wait for threads
+// that do, which then look whether a failure is due, and leave it to this one.
+class Membership::Delivery {
+public:
+    explicit Delivery(Membership& of) : of_(of) {
+        Lock lock(of_.mutex_);
+        while (of_.is_delivering_) of_.changed_.wait(lock);
+        of_.is_delivering_ = true;
+        listener_ = of_.listener_;
+    }
+    ~Delivery() {
+        of_.end_delivery();
+        of_.tell_if_due();
+    }
+    Delivery(const Delivery&) = delete;
+    Delivery& operator=(const Delivery&) = delete;
+
+    [[nodiscard]] MembershipListener* listener() const { return listener_; }
+
+private:
+    Membership& of_;
+    MembershipListener* listener_ = nullptr;
+};
+
+void Membership::end_delivery() noexcept {
+    const Lock lock(mutex_);
+    is_delivering_ = false;
+    changed_.notify_all();
+}
+
 void Membership::subscribe(MembershipListener& listener) {
-    const Lock delivery(delivery_);
-    listener_ = &listener;
+    const Delivery delivery(*this);
     Status cause;
     bool is_due = false;
     std::vector<bool> left;
     {
         const Lock lock(mutex_);
+        listener_ = &listener;
         cause = failure_.cause;
         is_due = is_told_ = !cause.ok() && this->is_due();
         left = gone_;
@@ -78,7 +108,8 @@ void Membership::subscribe(MembershipListener& listener) {
 }
 
 void Membership::unsubscribe() noexcept {
-    const Lock delivery(delivery_);
+    const Delivery delivery(*this);
+    const Lock lock(mutex_);
     listener_ = nullptr;
 }
 
@@ -129,23 +160,18 @@ void Membership::ended_early(uint64_t sequence) noexcept {
 }
 
 void Membership::tell_if_due() noexcept {
-    const auto is_to_be_told = [this]() TUTTI_REQUIRES(mutex_) {
-        return !failure_.ok() && !is_told_ && is_due();
-    };
-    {
-        const Lock lock(mutex_);
-        if (!is_to_be_told()) return;
-    }
-    const Lock delivery(delivery_);
-    if (listener_ == nullptr) return;
+    MembershipListener* listener = nullptr;
     Status cause;
     {
         const Lock lock(mutex_);
-        if (!is_to_be_told()) return;
-        is_told_ = true;
+        if (is_delivering_ || listener_ == nullptr) return;
+        if (failure_.ok() || is_told_ || !is_due()) return;
+        is_told_ = is_delivering_ = true;
+        listener = listener_;
         cause = failure_.cause;
     }
-    listener_->failed(cause);
+    listener->failed(cause);
+    end_delivery();
 }
 
 Status Membership::await_failure(const Deadline& deadline) {
@@ -178,6 +204,27 @@ void Membership::report_mismatch(const Status& cause) noexcept {
         is_news = failure_.ok();
     }
     send_report({cause, is_news ? 0 : first_open_call()});
+}
+
+// Its collectives before the failed one will not be called any more.
+void Membership::message_failed() noexcept {
+    if (!has_trouble_.load(std::memory_order_acquire)) return;
+    membership::Failure failure;
+    {
+        const Lock lock(mutex_);
+        if (failure_.ok() || is_told_ || !reported_.ok()) return;
+        failure = {failure_.cause, first_open_call()};
+    }
+    send_report(failure);
+}
+
+Status Membership::reason_of(const Status& status) const {
+    if (status.code != TUTTI_ERR_PEER_LOST || status.rank < 0 || status.rank >= size()) {
+        return status;
+    }
+    const Lock lock(mutex_);
+    const bool has_left = gone_[static_cast<size_t>(status.rank)];
+    return has_left && !failure_.ok() ? failure_.cause : status;
 }
 
 void Membership::stalled(uint64_t sequence, const std::string& call,
@@ -234,7 +281,7 @@ Status Membership::in_ranks_of_group(const Status& loss) const {
 
 // A second one only ends calls that the first had left alone.
 void Membership::fail_with(const membership::Failure& failure) {
-    const Lock delivery(delivery_);
+    const Delivery delivery(*this);
     bool is_due = false;
     {
         const Lock lock(mutex_);
@@ -246,13 +293,13 @@ void Membership::fail_with(const membership::Failure& failure) {
         is_due = this->is_due();
         is_told_ = is_due && listener_ != nullptr;
     }
-    if (listener_ == nullptr) return;
-    if (is_due) return listener_->failed(failure.cause);
-    listener_->failing(failure.cause);
+    if (delivery.listener() == nullptr) return;
+    if (is_due) return delivery.listener()->failed(failure.cause);
+    delivery.listener()->failing(failure.cause);
 }
 
 void Membership::on_departures(const std::vector<int>& world_ranks) {
-    const Lock delivery(delivery_);
+    const Delivery delivery(*this);
     for (const int world_rank : world_ranks) {
         const int rank = rank_of(world_rank);
         if (rank < 0 || rank == rank_) continue;
@@ -262,7 +309,7 @@ void Membership::on_departures(const std::vector<int>& world_ranks) {
             gone_[static_cast<size_t>(rank)] = true;
             has_trouble_.store(true, std::memory_order_release);
         }
-        if (listener_ != nullptr) listener_->left(rank);
+        if (delivery.listener() != nullptr) delivery.listener()->left(rank);
     }
 }
 

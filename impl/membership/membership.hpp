@@ -117,6 +117,11 @@ public:
     void report(const Status& cause) noexcept;
     // The same if ranks have called different things: none of their calls can be counted on.
     void report_mismatch(const Status& cause) noexcept;
+    // The program has seen a message of this rank fail. If that is for a failure that leaves earlier
+    // collectives alone, those that wait in them for this rank are told.
+    void message_failed() noexcept;
+    // Why a call ended so: who leaves after a failure leaves because of it.
+    [[nodiscard]] Status reason_of(const Status& status) const;
     // This rank makes no progress in this call: what all must have called alike, in bytes, and as
     // text. Ranks that wait for each other in different calls fail with MISMATCH.
     void stalled(uint64_t sequence, const std::string& call, const std::string& text) noexcept;
@@ -166,7 +171,9 @@ private:
     void send_report(const membership::Failure& failure) noexcept;
     void fail_with(const membership::Failure& failure);
     void ended_early(uint64_t sequence) noexcept;
+    class Delivery;
     void tell_if_due() noexcept;
+    void end_delivery() noexcept;
     // Whether all collectives that the failure leaves alone have ended.
     [[nodiscard]] bool is_due() const TUTTI_REQUIRES(mutex_) {
         return first_open_call() >= failure_.first_call;
@@ -187,16 +194,16 @@ private:
     std::atomic<uint64_t> in_order_{0};   // all collectives up to this one have ended well
     std::atomic<bool> has_early_{false};  // early_ has some
 
-    Mutex delivery_;  // held while the listener is called; before mutex_
-    MembershipListener* listener_ TUTTI_GUARDED_BY(delivery_) = nullptr;
     mutable Mutex mutex_;
     Condition changed_;
-    std::set<uint64_t> early_ TUTTI_GUARDED_BY(mutex_);            // ended well, not in order
-    membership::Failure failure_ TUTTI_GUARDED_BY(mutex_);         // of all
-    bool is_told_ TUTTI_GUARDED_BY(mutex_) = false;                // the listener, of that
-    Status reported_ TUTTI_GUARDED_BY(mutex_);                     // by this rank
-    std::vector<bool> gone_ TUTTI_GUARDED_BY(mutex_);              // by rank
-    std::map<std::string, Wait*> waits_ TUTTI_GUARDED_BY(mutex_);  // by the key of the step
+    bool is_delivering_ TUTTI_GUARDED_BY(mutex_) = false;  // a thread calls the listener
+    MembershipListener* listener_ TUTTI_GUARDED_BY(mutex_) = nullptr;  // changes by a Delivery
+    std::set<uint64_t> early_ TUTTI_GUARDED_BY(mutex_);                // ended well, not in order
+    membership::Failure failure_ TUTTI_GUARDED_BY(mutex_);             // of all
+    bool is_told_ TUTTI_GUARDED_BY(mutex_) = false;                    // the listener, of that
+    Status reported_ TUTTI_GUARDED_BY(mutex_);                         // by this rank
+    std::vector<bool> gone_ TUTTI_GUARDED_BY(mutex_);                  // by rank
+    std::map<std::string, Wait*> waits_ TUTTI_GUARDED_BY(mutex_);      // by the key of the step
 };
 
 }  // namespace tutti

@@ -10,6 +10,15 @@ constexpr size_t max_left = 256;  // groups whose end may be sent again
 constexpr size_t max_outcomes = 16;
 constexpr size_t max_outcome = 256 * 1024;
 
+uint64_t first_call_of(const std::string& report) {
+    uint64_t first_call = 0;
+    FrameReader().feed(std::as_bytes(std::span(report)), [&](const Frame& frame) {
+        first_call = decode_failure(frame).content.first_call;
+        return true;
+    });
+    return first_call;
+}
+
 }  // namespace
 
 void ReplayLog::sent(const std::string& bytes) {
@@ -21,9 +30,13 @@ void ReplayLog::sent(const std::string& bytes) {
             case Kind::Bye:
                 leave(decode_ranks(frame).group, bytes);
                 break;
-            case Kind::Report:
-                groups_[decode_failure(frame).group].report = bytes;
+            case Kind::Report: {
+                // The one that ends the earliest calls.
+                const auto [group_id, failure] = decode_failure(frame);
+                std::string& report = groups_[group_id].report;
+                if (report.empty() || failure.first_call < first_call_of(report)) report = bytes;
                 break;
+            }
             case Kind::Suspect:
                 suspicions_.push_back(bytes);
                 break;

@@ -68,6 +68,8 @@ public:
     void then(std::function<void(const Status&)> callback,
               Callbacks& thread = Callbacks::of_program());
 
+    // The program has been told that it failed.
+    virtual void failure_is_known() const noexcept {}
     // Takes a receive back that no message has come for: true if it did. Nothing if this operation
     // can never be cancelled.
     virtual std::optional<bool> cancel() { return std::nullopt; }

@@ -28,12 +28,16 @@ static tutti_status begin_to_hear(hearing* mine, const char* event) {
     const tutti_status status =
         tutti_recv(me->group, &buffer, 0, 0, NULL, NULL, &mine->work, &me->error);
     if (status != TUTTI_OK) return status;
+    rank_tell(me, me->rank == 1 ? "1 listens" : "2 listens");
     return tutti_work_then(mine->work, tell, mine, NULL, &me->error);
 }
 
 static void fail_in_a_barrier(rank_context* me) {
     tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
     options.timeout_ms = 1;
+    for (int32_t rank = 1; rank < me->size; ++rank) {
+        rank_await(me, rank == 1 ? "1 listens" : "2 listens");
+    }
     RANK_STATUS(me, tutti_barrier(me->group, &options, NULL, &me->error), TUTTI_ERR_TIMEOUT);
     RANK_SAYS(me, FAILED);
 }
@@ -85,6 +89,53 @@ static void gather_before_a_failure(rank_context* me) {
 static void a_call_under_way_before_the_failed_one_ends_well(void** state) {
     (void)state;
     for (int size = 0; size < 2; ++size) RUN_WITH(3, gather_before_a_failure, &size);
+}
+
+/* Rank 2 gives up at a message, and does not come to the call in which the root waits for it: that
+ * call ends, too, and nobody but rank 0 is blamed. */
+static void wait_for_a_rank_that_gives_up(rank_context* me) {
+    static float own[3], all[3];
+    const int waits_at_once = *(const int*)me->user;
+    const tutti_buffer mine = TUTTI_BUFFER_INIT(&own[me->rank], 1, TUTTI_FLOAT32);
+    tutti_buffer outputs[3];
+    tutti_work* work = NULL;
+    for (int rank = 0; rank < 3; ++rank) {
+        const tutti_buffer output = TUTTI_BUFFER_INIT(&all[rank], 1, TUTTI_FLOAT32);
+        outputs[rank] = output;
+    }
+    RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+    if (me->rank == 2) {
+        tutti_status ended = tutti_recv(me->group, &mine, 1, 0, NULL, NULL,
+                                        waits_at_once ? NULL : &work, &me->error);
+        if (ended == TUTTI_OK) ended = tutti_work_wait(work, 0, &me->error);
+        tutti_work_release(work);
+        RANK_STATUS(me, ended, TUTTI_ERR_ABORTED);
+        RANK_SAYS(me, "rank 0 gave up: barrier #3");
+        rank_await(me, "told 1");
+        return;
+    }
+    const tutti_status status = tutti_gather(me->group, &mine, me->rank == 1 ? outputs : NULL,
+                                             me->rank == 1 ? 3 : 0, 1, NULL, NULL, &me->error);
+    if (me->rank == 0) {
+        tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+        options.timeout_ms = 1;
+        RANK_STATUS(me, status, TUTTI_OK);
+        RANK_STATUS(me, tutti_barrier(me->group, &options, NULL, &me->error), TUTTI_ERR_TIMEOUT);
+        rank_await(me, "told 1");
+        return;
+    }
+    RANK_STATUS(me, status, TUTTI_ERR_ABORTED);
+    RANK_SAYS(me, "rank 0 gave up: barrier #3");
+    RANK_STATUS(me, tutti_barrier(me->group, NULL, NULL, &me->error), TUTTI_ERR_ABORTED);
+    RANK_SAYS(me, "rank 0 gave up: barrier #3");
+    rank_tell(me, "told 1");
+}
+
+static void a_rank_that_gives_up_at_a_message_is_not_waited_for(void** state) {
+    (void)state;
+    for (int at_once = 0; at_once < 2; ++at_once) {
+        RUN_WITH(3, wait_for_a_rank_that_gives_up, &at_once);
+    }
 }
 
 /* Rank 0 needs nobody for its part. The others call it when they have heard of the failure. */
@@ -212,6 +263,7 @@ int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEST(a_call_under_way_before_the_failed_one_ends_well),
         TEST(a_call_that_the_failed_rank_has_ended_ends_well),
+        TEST(a_rank_that_gives_up_at_a_message_is_not_waited_for),
         TEST(a_group_without_the_failed_rank_is_made),
         TEST(what_has_been_made_is_there_on_all_ranks),
         TEST(a_reducer_is_made_before_its_first_pass_fails),

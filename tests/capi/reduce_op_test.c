@@ -2,8 +2,11 @@
 #include <stdlib.h>
 
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "on_ranks.h"
+#include "support/held_port.h"
 #include "support/reference.h"
 
 enum { MOST = 20000, FEW = 7, MOST_RANKS = 5 };
@@ -400,6 +403,63 @@ static void a_function_that_would_wait_for_its_own_call_is_refused(void** state)
     RUN(3, ask_in_a_function);
 }
 
+typedef struct ending {
+    int refused, wrong;
+} ending;
+
+static tutti_status add_and_end(const void* in, void* inout, int64_t count, tutti_dtype dtype,
+                                void* user, tutti_error* told) {
+    ending* const mine = (ending*)user;
+    tutti_error why = TUTTI_ERROR_INIT;
+    (void)told;
+    for (int64_t i = 0; i < count && dtype == TUTTI_FLOAT32; ++i) {
+        ((float*)inout)[i] += ((const float*)in)[i];
+    }
+    if (tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &why) == TUTTI_ERR_INVALID_ARGUMENT) {
+        ++mine->refused;
+    } else {
+        print_error("%s\n", why.message);
+        ++mine->wrong;
+    }
+    return TUTTI_OK;
+}
+
+static int end_the_default_group_in_a_function(const char* url, int32_t rank) {
+    ending mine = {0, 0};
+    tutti_reduce_op op = 0;
+    float value = (float)(rank + 1);
+    const tutti_buffer buffer = of(&value, 1, TUTTI_FLOAT32);
+    if (tutti_init_process_group(backend, url, NULL, rank, 2, NULL, &error)) return 1;
+    if (tutti_reduce_op_create_user("end", add_and_end, &mine, NULL, NULL, &op, &error)) return 2;
+    if (tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, op, NULL, NULL, &error)) return 3;
+    if (value != 3 || mine.wrong > 0) return 4;
+    /* The function runs on one rank at least, and the group is there on both. */
+    value = (float)mine.refused;
+    if (tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error)) return 5;
+    if (value < 1) return 6;
+    tutti_reduce_op_release(op);
+    return tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error) == TUTTI_OK ? 0 : 7;
+}
+
+/* This process and one that executes this program again are the ranks. */
+static void the_default_group_is_there_after_its_end_was_refused(void** state) {
+    (void)state;
+    if (strcmp(backend, "loopback") == 0) skip(); /* its ranks are in one process */
+    const held_port port = hold_port();
+    char url[64];
+    int ended = -1;
+    (void)snprintf(url, sizeof url, "tcp://127.0.0.1:%d", (int)port.number);
+    const pid_t other = fork();
+    if (other == 0) {
+        (void)execl("/proc/self/exe", "rank", backend, url, (char*)NULL);
+        _exit(127);
+    }
+    assert_int_equal(end_the_default_group_in_a_function(url, 0), 0);
+    assert_int_equal(waitpid(other, &ended, 0), other);
+    assert_int_equal(ended, 0);
+    (void)close(port.holder);
+}
+
 /* Another group's calls do not wait for this one. */
 static tutti_status add_by_another_group(const void* in, void* inout, int64_t count,
                                          tutti_dtype dtype, void* user, tutti_error* told) {
@@ -470,9 +530,11 @@ int main(int argc, char** argv) {
         TEST(a_function_that_returns_a_failure_fails_the_call_and_the_group),
         TEST(arguments_that_are_wrong_are_named),
         TEST(a_function_that_would_wait_for_its_own_call_is_refused),
+        TEST(the_default_group_is_there_after_its_end_was_refused),
         TEST(a_function_may_call_another_group),
         TEST(a_refusal_in_a_function_ends_the_call_on_all_ranks),
     };
     if (argc > 1) backend = argv[1];
+    if (argc > 2) return end_the_default_group_in_a_function(argv[2], 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

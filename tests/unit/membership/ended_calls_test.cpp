@@ -1,4 +1,7 @@
 // Calls that have ended well, and the failure of a later one.
+#include <atomic>
+#include <thread>
+
 #include "members.hpp"
 
 namespace {
@@ -28,6 +31,7 @@ void a_failure_waits_for_the_calls_before_it(void**) {
     assert_int_equal(members[2].failures(), 0);
     assert_true(late.end_of_calls().ok());
     end_calls(late, {2});
+    assert_string_equal(members[2].failure().message.c_str(), "a word");
     assert_int_equal(members[2].failures(), 1);
     assert_false(late.end_of_calls().ok());
 }
@@ -42,6 +46,66 @@ void a_failure_of_an_earlier_call_is_told_instead(void**) {
     end_calls(*members[2], {1});
     assert_string_equal(members[2].failure().message.c_str(), "the earlier one");
     assert_int_equal(members[2].failures(), 1);
+}
+
+// A listener that ends the last call before the failed one, on this thread and on another, for
+// which it waits.
+class Ending final : public MembershipListener {
+public:
+    explicit Ending(Membership& group) : group_(group) {}
+    [[nodiscard]] int failures() const { return failures_; }
+
+private:
+    void failing(const Status& /*cause*/) noexcept override {
+        std::thread([this] { group_.ended(1); }).join();
+        group_.ended(2);
+    }
+    void failed(const Status& /*cause*/) noexcept override { ++failures_; }
+
+    Membership& group_;
+    std::atomic<int> failures_{0};
+};
+
+void a_call_may_end_while_the_listener_is_told_of_the_failure(void**) {
+    Members members(2);
+    Membership& late = *members[1];
+    late.unsubscribe();
+    Ending listener(late);
+    end_calls(*members[0], {1, 2});
+    members[0]->report(cause);
+    late.await_failure(ample());
+    late.subscribe(listener);
+    assert_int_equal(listener.failures(), 1);
+    assert_false(late.end_of_calls().ok());
+    late.unsubscribe();
+}
+
+void a_rank_whose_message_failed_comes_to_no_call_any_more(void**) {
+    Members members(3);
+    end_calls(*members[0], {1, 2, 3});
+    members[0]->report(cause);
+    for (const size_t rank : {size_t{1}, size_t{2}}) {
+        end_calls(*members[rank], {1});
+        members[rank]->await_failure(ample());
+        assert_int_equal(members[rank].failures(), 0);
+    }
+    members[2]->message_failed();
+    assert_string_equal(members[1].failure().message.c_str(), "a word");
+    assert_int_equal(members[1].failure().rank, 0);
+}
+
+void who_leaves_after_a_failure_leaves_because_of_it(void**) {
+    Members members(3);
+    const Status left{TUTTI_ERR_PEER_LOST, 2, 0, "rank 2 left the group"};
+    members[2].destroy();
+    members[1].farewells(1);
+    assert_string_equal(members[1]->reason_of(left).message.c_str(), left.message.c_str());
+    end_calls(*members[0], {1});
+    members[0]->report(cause);
+    members[1]->await_failure(ample());
+    assert_string_equal(members[1]->reason_of(left).message.c_str(), "a word");
+    assert_int_equal(members[1]->reason_of({TUTTI_ERR_PEER_LOST, 0, 0, "died"}).code,
+                     TUTTI_ERR_PEER_LOST);
 }
 
 void a_rank_that_has_failed_itself_has_no_call_left(void**) {
@@ -59,6 +123,9 @@ int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(a_failure_waits_for_the_calls_before_it),
         TUTTI_TEST(a_failure_of_an_earlier_call_is_told_instead),
+        TUTTI_TEST(a_call_may_end_while_the_listener_is_told_of_the_failure),
+        TUTTI_TEST(a_rank_whose_message_failed_comes_to_no_call_any_more),
+        TUTTI_TEST(who_leaves_after_a_failure_leaves_because_of_it),
         TUTTI_TEST(a_rank_that_has_failed_itself_has_no_call_left),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
