@@ -117,8 +117,8 @@ public:
     void report(const Status& cause) noexcept;
     // The same if ranks have called different things: none of their calls can be counted on.
     void report_mismatch(const Status& cause) noexcept;
-    // The program has seen a message of this rank fail. If that is for a failure that leaves earlier
-    // collectives alone, those that wait in them for this rank are told.
+    // The program has seen a message of this rank fail. If a failure that leaves earlier
+    // collectives alone has ended it, those that wait in them for this rank are told.
     void message_failed() noexcept;
     // Why a call ended so: who leaves after a failure leaves because of it.
     [[nodiscard]] Status reason_of(const Status& status) const;

@@ -1,6 +1,6 @@
 // The messages to one other rank. They are offered in order, as far as descriptors are free; short
-// ones are given to the receiver while it has taken none of very many. Data that do not fit beside the descriptor follow in a stream, once the receiver wants
-// them. Under the lock of the Messages.
+// ones are given to the receiver while it has taken none of very many. Data that do not fit beside
+// the descriptor follow in a stream, once the receiver wants them. Under the lock of the Messages.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ constexpr uint32_t given = UINT32_MAX;      // instead of an offer: see Descript
 constexpr size_t eager_bytes = 4096;        // data up to here are beside their descriptor
 constexpr size_t stream_step = cache_line;  // alignment in a stream
 
-// Offers a message: its type, and its data if they are few. Sequence numbers start at 1. If no offer
-// is free, a message with few data is given: it is the receiver's, which keeps it.
+// Offers a message: its type, and its data if they are few. Sequence numbers start at 1. A message
+// with few data is given if no offer is free: it is the receiver's, which keeps it.
 struct alignas(cache_line) Descriptor {
     struct Head {
         int64_t count;  // elements
