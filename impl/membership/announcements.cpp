@@ -26,7 +26,7 @@ void Announcements::were_refused(std::string who) {
 
 void Announcements::failed(const Failure& failure) {
     const Lock lock(mutex_);
-    if (!failure_.ok() && failure.first_call >= failure_.first_call) return;
+    if (!failure.ends_more_than(failure_)) return;
     failure_ = failure;
     changed_.notify_all();
 }

@@ -197,7 +197,7 @@ void Arbiter::decide(uint32_t group_id, Group& group, const Failure& verdict, in
     } else {
         group.failed.insert(reporter);
     }
-    if (group.verdict.ok() || verdict.first_call < group.verdict.first_call) {
+    if (verdict.ends_more_than(group.verdict)) {
         group.verdict = verdict;
         log(LogLevel::Info, "control: ", verdict.cause.message);
         send_to_group(group, encode(Kind::Verdict, group_id, verdict));

@@ -286,7 +286,7 @@ void Membership::fail_with(const membership::Failure& failure) {
     {
         const Lock lock(mutex_);
         if (has_left_ || is_told_) return;
-        if (!failure_.ok() && failure.first_call >= failure_.first_call) return;
+        if (!failure.ends_more_than(failure_)) return;
         failure_ = failure;
         has_trouble_ = true;
         changed_.notify_all();

@@ -76,6 +76,10 @@ struct Failure {
     // before it can, for the failed rank has done its part in them.
     uint64_t first_call = 0;
     [[nodiscard]] bool ok() const { return cause.ok(); }
+    // Whether it ends a call that the other, if there is one, leaves alone. The first call is 1.
+    [[nodiscard]] bool ends_more_than(const Failure& other) const {
+        return other.ok() || (first_call < other.first_call && other.first_call > 1);
+    }
 };
 
 // A rank has arrived at a step that some ranks of a group take together, or refuses to.

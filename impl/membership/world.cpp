@@ -114,7 +114,7 @@ void World::handle(const membership::Frame& frame) {
 void World::on_verdict(uint32_t group, const membership::Failure& verdict) {
     if (group == 0) {
         const Lock lock(mutex_);
-        if (verdict_.ok() || verdict.first_call < verdict_.first_call) verdict_ = verdict;
+        if (verdict.ends_more_than(verdict_)) verdict_ = verdict;
     }
     deliver_to(group, [&](Membership& one) { one.on_verdict(verdict); });
 }
