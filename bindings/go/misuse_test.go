@@ -108,9 +108,9 @@ func TestClosingWhileOthersCall(t *testing.T) {
 	onRanks(t, 2, func(t *testing.T, g *Group) {
 		var callers sync.WaitGroup
 		var begun sync.WaitGroup
+		begun.Add(8) // before the first may wait
 		for caller := 0; caller < 8; caller++ {
 			callers.Add(1)
-			begun.Add(1)
 			go func(tag int) {
 				defer callers.Done()
 				for i := 0; ; i++ {
