@@ -10,15 +10,6 @@ constexpr size_t max_left = 256;  // groups whose end may be sent again
 constexpr size_t max_outcomes = 16;
 constexpr size_t max_outcome = 256 * 1024;
 
-uint64_t first_call_of(const std::string& report) {
-    uint64_t first_call = 0;
-    FrameReader().feed(std::as_bytes(std::span(report)), [&](const Frame& frame) {
-        first_call = decode_failure(frame).content.first_call;
-        return true;
-    });
-    return first_call;
-}
-
 }  // namespace
 
 void ReplayLog::sent(const std::string& bytes) {
@@ -33,8 +24,8 @@ void ReplayLog::sent(const std::string& bytes) {
             case Kind::Report: {
                 // The one that ends the earliest calls.
                 const auto [group_id, failure] = decode_failure(frame);
-                std::string& report = groups_[group_id].report;
-                if (report.empty() || failure.first_call < first_call_of(report)) report = bytes;
+                Failure& kept = groups_[group_id].reported;
+                if (kept.ok() || failure.first_call < kept.first_call) kept = failure;
                 break;
             }
             case Kind::Suspect:
@@ -81,7 +72,7 @@ std::vector<std::string> ReplayLog::frames() const {
     };
     for (const auto& [group_id, group] : groups_) {
         add(group.open);
-        add(group.report);
+        if (!group.reported.ok()) add(encode(Kind::Report, group_id, group.reported));
         add(group.bye);
     }
     for (const std::string& suspicion : suspicions_) add(suspicion);

@@ -29,7 +29,7 @@ private:
 
     struct Group {
         std::string open;
-        std::string report;
+        Failure reported;  // or none
         std::string bye;
     };
     std::map<uint32_t, Group> groups_;

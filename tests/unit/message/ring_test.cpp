@@ -172,8 +172,7 @@ void more_messages_than_offers_arrive_in_order(void**) {
     for (const auto& work : works) assert_true(work->wait(ample()) && work->status()->ok());
 }
 
-// The first that is received came behind more short messages than there are offers, and their
-// sender has left by then.
+// The first that is received came behind more short messages than there are offers.
 void more_short_messages_than_offers_may_be_overtaken(void**) {
     Ranks ranks(2);
     constexpr size_t count = message::max_offers + 1000;
