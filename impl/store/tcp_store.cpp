@@ -388,6 +388,23 @@ std::shared_ptr<TcpStore> connect_store(const TcpStoreOptions& options,
     return store;
 }
 
+std::shared_ptr<Store> join_store(const TcpStoreOptions& options, const net::Endpoint& endpoint,
+                                  const std::shared_ptr<TcpServer>& server,
+                                  const Deadline& deadline) {
+    while (true) {
+        auto store = connect_store(options, endpoint, server, deadline);
+        try {
+            if (options.wait_for_workers && options.world_size > 0)
+                store->join(options.world_size, deadline);
+            return store;
+        } catch (const Error&) {
+            // It was the server of an earlier run, which ends just now: ours is there soon.
+            if (server || !store->has_lost_server() || deadline.expired()) throw;
+        }
+        WaitLimit(deadline).sleep(pause_after_a_loss);
+    }
+}
+
 // The others of a world whose server has no descriptor to be of use. Nobody can count whom of them
 // it has told: a client comes several times.
 void turn_others_away(TcpServer& server, int world_size, const Deadline& deadline) {
@@ -404,26 +421,15 @@ std::shared_ptr<Store> make_tcp_store(const TcpStoreOptions& options) {
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     net::Endpoint endpoint = {options.host, options.port};
     std::shared_ptr<TcpServer> server;
-    if (options.is_master) {
-        server = serve_store(options, endpoint);
-        try {
-            check_own_connection();
-        } catch (const Error&) {
-            if (!options.multi_tenant) turn_others_away(*server, options.world_size, deadline);
-            throw;
-        }
-    }
-    while (true) {
-        auto store = connect_store(options, endpoint, server, deadline);
-        try {
-            if (options.wait_for_workers && options.world_size > 0)
-                store->join(options.world_size, deadline);
-            return store;
-        } catch (const Error&) {
-            // It was the server of an earlier run, which ends just now: ours is there soon.
-            if (server || !store->has_lost_server() || deadline.expired()) throw;
-        }
-        WaitLimit(deadline).sleep(pause_after_a_loss);
+    if (options.is_master) server = serve_store(options, endpoint);
+    try {
+        if (server) check_own_connection();
+        return join_store(options, endpoint, server, deadline);
+    } catch (const Error& error) {
+        // The others may have taken what this one's own connection needed.
+        const bool lacks = server && (error.status().is_own_exhaustion || !server->lack().ok());
+        if (lacks && !options.multi_tenant) turn_others_away(*server, options.world_size, deadline);
+        throw;
     }
 }
 
