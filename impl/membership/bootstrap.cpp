@@ -51,13 +51,14 @@ struct Answer {
     Status verdict{};
 };
 
-// The first frame that comes.
+// The first frame that comes, and nothing behind it: that is for who gets the connection.
 Answer read_answer(net::Socket& socket, const Deadline& deadline) {
     FrameReader frames;
     std::optional<Answer> answer;
     std::byte bytes[512];
     while (!answer) {
-        const size_t count = socket.recv_some(bytes, deadline);
+        const size_t wanted = std::min(frames.missing(), sizeof bytes);
+        const size_t count = socket.recv_some(std::span(bytes, wanted), deadline);
         if (count == 0) {
             throw Error(TUTTI_ERR_NETWORK, cat(socket.remote_address(), " closed the connection"));
         }

@@ -340,4 +340,11 @@ void FrameReader::feed(std::span<const std::byte> bytes,
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
+size_t FrameReader::missing() const {
+    uint32_t length = 0;
+    if (pending_.size() < sizeof length) return sizeof length - pending_.size();
+    std::memcpy(&length, pending_.data(), sizeof length);
+    return sizeof length + length - pending_.size();
+}
+
 }  // namespace tutti::membership

@@ -25,7 +25,7 @@ enum class Kind : uint8_t {
     Roster = 3,         // coordinator: all ranks have come, here is where each can be reached
     Ping = 4,           // both: I am alive
     Bye = 5,            // member: I leave that group, no harm done
-    Left = 6,           // arbiter: those ranks have left that group
+    Left = 6,           // arbiter: those ranks have left that group; ends its answer to Open
     Closing = 7,        // coordinator: I leave; nobody watches from now on
     Suspect = 8,        // member: my connection to that rank broke
     Report = 9,         // member: my call in that group failed, its ranks cannot go on
@@ -181,6 +181,8 @@ public:
     // Calls `use` for each complete frame; stops early if it returns false. Throws on a frame that
     // is too long.
     void feed(std::span<const std::byte> bytes, const std::function<bool(const Frame&)>& use);
+    // Bytes that the frame under way is known to need still; never more than it has.
+    [[nodiscard]] size_t missing() const;
 
 private:
     size_t longest_ = max_frame;

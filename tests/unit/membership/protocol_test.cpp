@@ -278,6 +278,22 @@ void frames_are_found_however_the_stream_is_cut(void**) {
     }
 }
 
+// Who reads no more than is missing leaves the next frame where it is.
+void a_reader_says_what_the_frame_under_way_needs(void**) {
+    const std::string text = encode(Kind::Missing, std::string(300, 'm'));
+    for (const size_t piece : {size_t{1}, size_t{3}, text.size()}) {
+        FrameReader reader;
+        size_t at = 0;
+        for (bool is_read = false; !is_read;) {
+            const size_t wanted = std::min(piece, reader.missing());
+            assert_in_range(wanted, 1, text.size() - at);
+            is_read = !read_all(reader, bytes_of(text).subspan(at, wanted)).empty();
+            at += wanted;
+        }
+        assert_int_equal(at, text.size());
+    }
+}
+
 void a_reader_stops_when_it_is_told_to(void**) {
     const std::string text = stream_of_frames();
     FrameReader reader;
@@ -380,6 +396,7 @@ int main() {
         TUTTI_TEST(a_length_within_a_frame_that_is_too_large_is_an_error),
         TUTTI_TEST(a_frame_longer_than_any_is_an_error_at_once),
         TUTTI_TEST(frames_are_found_however_the_stream_is_cut),
+        TUTTI_TEST(a_reader_says_what_the_frame_under_way_needs),
         TUTTI_TEST(a_reader_stops_when_it_is_told_to),
         TUTTI_TEST(noise_is_never_more_than_an_error),
         TUTTI_TEST(tokens_differ),
