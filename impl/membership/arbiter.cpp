@@ -116,14 +116,19 @@ Arbiter::Group* Arbiter::find(uint32_t group_id) {
     return found == groups_.end() ? nullptr : &found->second;
 }
 
+bool Arbiter::hears_of(const Group& group, int rank) const {
+    if (!entered_[static_cast<size_t>(rank)] || group.left.contains(rank)) return false;
+    return &group == &first_ || group.opened.contains(rank);
+}
+
 void Arbiter::send_to_group(const Group& group, const std::string& frame) {
     for (const int rank : group.ranks) {
-        if (entered_[static_cast<size_t>(rank)] && !group.left.contains(rank)) send_(rank, frame);
+        if (hears_of(group, rank)) send_(rank, frame);
     }
 }
 
 // Members of a group made from others announce it when they have it; some may fail or leave before
-// others get there.
+// others get there. The answer ends with who has left, be it nobody: why comes first.
 void Arbiter::open(int rank, uint32_t group_id, const std::vector<int>& ranks) {
     const bool fits =
         std::ranges::all_of(ranks, [this](int one) { return one >= 0 && one < size_; });
@@ -132,12 +137,11 @@ void Arbiter::open(int rank, uint32_t group_id, const std::vector<int>& ranks) {
     }
     Group& group = groups_[group_id];
     if (group.ranks.empty()) group.ranks = ranks;
+    group.opened.insert(rank);
     last_group_id_ = std::max(last_group_id_, group_id);
     if (!group.verdict.ok()) send_(rank, encode(Kind::Verdict, group_id, group.verdict));
-    if (!group.left.empty()) {
-        send_(rank,
-              encode(Kind::Left, group_id, std::vector<int>(group.left.begin(), group.left.end())));
-    }
+    send_(rank,
+          encode(Kind::Left, group_id, std::vector<int>(group.left.begin(), group.left.end())));
 }
 
 void Arbiter::leave(int rank, uint32_t group_id) {
@@ -150,7 +154,14 @@ void Arbiter::leave(int rank, uint32_t group_id) {
             return (group_id == first_group || name.first == group_id) &&
                    rank_in(step.participants, rank) >= 0 && !step.payloads.contains(rank);
         },
-        membership::left_error(rank));
+        why_without(group, rank));
+}
+
+// Who leaves after a failure leaves because of it. The rank that failed may have left an arbiter
+// before this one.
+Status Arbiter::why_without(const Group* group, int rank) const {
+    if (group == nullptr || group->verdict.ok()) return membership::left_error(rank);
+    return cause_of_steps(group->ranks, group->verdict);
 }
 
 void Arbiter::announce_departures() {
@@ -264,7 +275,7 @@ void Arbiter::arrive(int rank, const StepArrival& arrival) {
             return fail_step(name, step, loss->second);
         }
         if (has_left(one) || (group != nullptr && group->left.contains(one))) {
-            return fail_step(name, step, membership::left_error(one));
+            return fail_step(name, step, why_without(group, one));
         }
     }
 }

@@ -57,6 +57,7 @@ private:
         bool ends_steps = false;  // the verdict, of ranks that have reported none, too
         std::set<int> left;
         std::vector<int> unannounced;  // of them
+        std::set<int> opened;          // ranks that have it, and so hear of it; of the first: none
         Stalls stalls;
     };
     struct Step {
@@ -85,7 +86,9 @@ private:
     void fail_steps(Concerned&& concerned, const Status& cause);
     void forget_told_steps();
     Group* find(uint32_t group_id);
+    [[nodiscard]] Status why_without(const Group* group, int rank) const;
     [[nodiscard]] std::vector<int> missing(const Step& step) const;
+    [[nodiscard]] bool hears_of(const Group& group, int rank) const;
     void send_to_group(const Group& group, const std::string& frame);
 
     const int size_;

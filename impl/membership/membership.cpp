@@ -37,7 +37,8 @@ Membership::Membership(std::shared_ptr<World> world, uint32_t group_id,
       world_ranks_(std::move(world_ranks)),
       ranks_(inverse(world_ranks_, world_->size())),
       rank_(rank_of(world_->rank())),
-      gone_(world_ranks_.size()) {
+      gone_(world_ranks_.size()),
+      is_open_(group_id == 0) {
     world_->add(group_id_, this);
     if (group_id_ != 0) {
         world_->send(membership::encode(membership::Kind::Open, group_id_, world_ranks_));
@@ -219,11 +220,9 @@ void Membership::message_failed() noexcept {
 }
 
 Status Membership::reason_of(const Status& status) const {
-    if (status.code != TUTTI_ERR_PEER_LOST || status.rank < 0 || status.rank >= size()) {
-        return status;
-    }
+    if (status.code != TUTTI_ERR_PEER_LOST || status.rank >= size()) return status;
     const Lock lock(mutex_);
-    const bool has_left = gone_[static_cast<size_t>(status.rank)];
+    const bool has_left = status.rank < 0 || gone_[static_cast<size_t>(status.rank)];
     return has_left && !failure_.ok() ? failure_.cause : status;
 }
 
@@ -298,8 +297,25 @@ void Membership::fail_with(const membership::Failure& failure) {
     delivery.listener()->failing(failure.cause);
 }
 
-void Membership::on_departures(const std::vector<int>& world_ranks) {
+void Membership::on_departures_from_world(const std::vector<int>& world_ranks) {
+    {
+        const Lock lock(mutex_);
+        if (!is_open_) {
+            unexplained_.insert(unexplained_.end(), world_ranks.begin(), world_ranks.end());
+            return;
+        }
+    }
+    on_departures(world_ranks);
+}
+
+void Membership::on_departures(std::vector<int> world_ranks) {
     const Delivery delivery(*this);
+    {
+        const Lock lock(mutex_);
+        is_open_ = true;
+        const auto earlier = std::exchange(unexplained_, {});
+        world_ranks.insert(world_ranks.end(), earlier.begin(), earlier.end());
+    }
     for (const int world_rank : world_ranks) {
         const int rank = rank_of(world_rank);
         if (rank < 0 || rank == rank_) continue;
@@ -408,7 +424,7 @@ void Membership::throw_failure(const Step& step, const Wait& wait) const {
         throw Error(TUTTI_ERR_TIMEOUT, cat("timed out, and the coordinator did not answer for ",
                                            outcome_ms, " ms after that"));
     }
-    if (failure.code == TUTTI_ERR_PEER_LOST) throw Error(in_ranks_of_group(failure));
+    if (failure.code == TUTTI_ERR_PEER_LOST) throw Error(reason_of(in_ranks_of_group(failure)));
     if (failure.code != TUTTI_ERR_TIMEOUT) {
         Status status = failure;
         if (status.rank >= 0) status.rank = rank_of(status.rank);

@@ -158,7 +158,10 @@ private:
     // Called by the world.
     void on_verdict(const membership::Failure& verdict);
     void on_loss(const Status& loss);
-    void on_departures(const std::vector<int>& world_ranks);
+    // Ranks have left the first group, or this one: which the world hears when the arbiter knows
+    // that this rank has it, and then at once, be it of nobody.
+    void on_departures_from_world(const std::vector<int>& world_ranks);
+    void on_departures(std::vector<int> world_ranks);
     void on_step_end(const std::string& key, Wait end);
 
     [[nodiscard]] Status find_trouble(int peer) const;
@@ -203,7 +206,10 @@ private:
     bool is_told_ TUTTI_GUARDED_BY(mutex_) = false;                    // the listener, of that
     Status reported_ TUTTI_GUARDED_BY(mutex_);                         // by this rank
     std::vector<bool> gone_ TUTTI_GUARDED_BY(mutex_);                  // by rank
-    std::map<std::string, Wait*> waits_ TUTTI_GUARDED_BY(mutex_);      // by the key of the step
+    // Ranks of the world that left it before the arbiter had said why this group may have failed.
+    std::vector<int> unexplained_ TUTTI_GUARDED_BY(mutex_);
+    bool is_open_ TUTTI_GUARDED_BY(mutex_);  // the arbiter knows that this rank has the group
+    std::map<std::string, Wait*> waits_ TUTTI_GUARDED_BY(mutex_);  // by the key of the step
 };
 
 }  // namespace tutti

@@ -248,6 +248,8 @@ private:
                 // A connection breaks when its rank leaves.
                 const Status suspicion = membership::decode_status(frame);
                 if (!has_departed(suspicion.rank)) declare_lost(suspicion);
+            } else if (frame.kind == Kind::Open) {
+                on_departures(membership::decode_ranks(frame).group, {});
             } else if (frame.kind == Kind::Arrive) {
                 const auto arrival = membership::decode_arrival(frame);
                 on_step_failure(arrival.group, arrival.key, membership::all_others_left_error());

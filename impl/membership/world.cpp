@@ -56,7 +56,7 @@ void World::add(uint32_t group_id, Membership* group) {
     }
     if (group_id == 0 && !verdict.ok()) group->on_verdict(verdict);
     for (const auto& [rank, loss] : losses) group->on_loss(loss);
-    group->on_departures(departed);
+    group->on_departures_from_world(departed);
 }
 
 void World::remove(uint32_t group_id, const Membership* group) noexcept {
@@ -142,7 +142,7 @@ void World::on_departures(uint32_t group, const std::vector<int>& ranks) {
     if (gone_) {
         for (const int rank : ranks) gone_(rank);
     }
-    for (const auto& [group_id, one] : groups_) one->on_departures(ranks);
+    for (const auto& [group_id, one] : groups_) one->on_departures_from_world(ranks);
 }
 
 bool World::are_ranks(const std::vector<int>& ranks) const {

@@ -313,6 +313,49 @@ void a_failure_ends_the_steps_of_its_rank(void**) {
     assert_string_equal(court.failure(2).cause.message.c_str(), "the end");
 }
 
+// A rank that has not made the group yet could not keep what it hears of it.
+void why_a_group_failed_comes_before_who_has_left_it(void**) {
+    constexpr uint32_t group = 5;
+    std::vector<Kind> heard;  // by rank 1
+    Arbiter arbiter(2, [&](int rank, const std::string& bytes) {
+        if (rank == 1) with_frame(bytes, [&](const Frame& frame) { heard.push_back(frame.kind); });
+    });
+    const auto say = [&](int rank, const std::string& bytes) {
+        with_frame(bytes, [&](const Frame& frame) { arbiter.handle(rank, frame); });
+    };
+    const std::string open = encode(Kind::Open, group, std::vector{0, 1});
+    for (const int rank : {0, 1}) arbiter.enter(rank);
+    say(0, open);
+    say(0, encode(Kind::Report, group, Failure{{TUTTI_ERR_BACKEND, 0, 0, "the end"}, 1}));
+    say(0, encode(Kind::Bye, group, std::vector<int>{}));
+    arbiter.announce_departures();
+    assert_true(heard.empty());
+    say(1, open);
+    assert_true(heard == (std::vector{Kind::Verdict, Kind::Left}));
+}
+
+// It knows the verdict of the arbiter before, and not who had reported it.
+void a_failure_explains_who_left_the_arbiter_before(void**) {
+    Court court(3);
+    court.arbiter.restore({0}, {}, {{TUTTI_ERR_BACKEND, 0, 0, "the end"}, 1}, 0);
+    court.arrive(1, {0, "all", {0, 1, 2}, 0, "x", {}});
+    assert_string_equal(court.failure(1).cause.message.c_str(), "the end");
+    court.arrive(1, {0, "two", {1, 2}, 0, "x", {}});
+    court.say(2, encode(Kind::Bye, 0, std::vector<int>{}));
+    assert_string_equal(court.failure(1).cause.message.c_str(), "the end");
+}
+
+void who_makes_a_group_is_answered(void**) {
+    Court court(2);
+    court.last.clear();
+    court.say(1, encode(Kind::Open, 5, std::vector{0, 1}));
+    with_frame(court.last[1], [&](const Frame& frame) {
+        assert_int_equal(static_cast<int>(frame.kind), static_cast<int>(Kind::Left));
+        assert_true(decode_ranks(frame).content.empty());
+    });
+    assert_true(court.last[0].empty());
+}
+
 }  // namespace
 
 int main() {
@@ -332,6 +375,9 @@ int main() {
         TUTTI_TEST(a_failure_of_an_earlier_call_comes_before_the_first),
         TUTTI_TEST(a_failure_ends_the_steps_of_its_rank),
         TUTTI_TEST(a_rank_gives_up_only_while_the_judge_is_away),
+        TUTTI_TEST(why_a_group_failed_comes_before_who_has_left_it),
+        TUTTI_TEST(a_failure_explains_who_left_the_arbiter_before),
+        TUTTI_TEST(who_makes_a_group_is_answered),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

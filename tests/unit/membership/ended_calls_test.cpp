@@ -1,8 +1,12 @@
 // Calls that have ended well, and the failure of a later one.
 #include <atomic>
+#include <span>
+#include <string>
 #include <thread>
 
 #include "members.hpp"
+#include "membership/protocol.hpp"
+#include "membership/world.hpp"
 
 namespace {
 
@@ -104,6 +108,8 @@ void who_leaves_after_a_failure_leaves_because_of_it(void**) {
     members[0]->report(cause);
     members[1]->await_failure(ample());
     assert_string_equal(members[1]->reason_of(left).message.c_str(), "a word");
+    assert_string_equal(members[1]->reason_of({TUTTI_ERR_PEER_LOST, -1, 0, "all"}).message.c_str(),
+                        "a word");
     assert_int_equal(members[1]->reason_of({TUTTI_ERR_PEER_LOST, 0, 0, "died"}).code,
                      TUTTI_ERR_PEER_LOST);
 }
@@ -117,6 +123,57 @@ void a_rank_that_has_failed_itself_has_no_call_left(void**) {
     assert_false(members[1]->trouble_in(1, 1).ok());
 }
 
+// The test plays the arbiter of rank 1 of 2.
+class PlayedWorld final : public World {
+public:
+    PlayedWorld() : World(1, 2) {}
+    ~PlayedWorld() override { end_resources(); }
+    void bring(const std::string& bytes) {
+        membership::FrameReader().feed(std::as_bytes(std::span(bytes)),
+                                       [this](const membership::Frame& frame) {
+                                           handle(frame);
+                                           return true;
+                                       });
+    }
+    [[nodiscard]] std::string identity() const override { return "played"; }
+    [[nodiscard]] bool same_host(int /*rank*/) const override { return true; }
+    [[nodiscard]] Routes routes() const override { return {}; }
+    void send(std::string /*frame*/) noexcept override {}
+    void suspect(const Status& /*suspicion*/) noexcept override {}
+    void leave() noexcept override {}
+};
+
+class Hearing final : public MembershipListener {
+public:
+    [[nodiscard]] const std::string& heard() const { return heard_; }
+
+private:
+    void failed(const Status& why) noexcept override { heard_ += why.message + ";"; }
+    void left(int rank) noexcept override { heard_ += cat(rank, " left;"); }
+    std::string heard_;
+};
+
+void a_rank_that_leaves_all_groups_has_not_left_a_new_one_before_its_failure(void**) {
+    using membership::encode;
+    using membership::Kind;
+    constexpr uint32_t group = 3;
+    const auto world = std::make_shared<PlayedWorld>();
+    const std::string departure = encode(Kind::Left, 0, std::vector{0});
+    for (const bool is_made_later : {false, true}) {
+        if (is_made_later) world->bring(departure);
+        Membership made(world, group, {0, 1});
+        Hearing listener;
+        made.subscribe(listener);
+        if (!is_made_later) world->bring(departure);
+        assert_string_equal(listener.heard().c_str(), "");
+        assert_true(made.trouble(0).ok());
+        world->bring(encode(Kind::Verdict, group, membership::Failure{cause, 1}));
+        world->bring(encode(Kind::Left, group, std::vector<int>{}));
+        assert_string_equal(listener.heard().c_str(), "a word;0 left;");
+        made.unsubscribe();
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -127,6 +184,7 @@ int main() {
         TUTTI_TEST(a_rank_whose_message_failed_comes_to_no_call_any_more),
         TUTTI_TEST(who_leaves_after_a_failure_leaves_because_of_it),
         TUTTI_TEST(a_rank_that_has_failed_itself_has_no_call_left),
+        TUTTI_TEST(a_rank_that_leaves_all_groups_has_not_left_a_new_one_before_its_failure),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
