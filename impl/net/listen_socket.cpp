@@ -71,13 +71,14 @@ std::vector<ListenSocket> listen_at_any(ListenAt&& listen_at) {
             throw Error(std::move(status));
         }
     }
-    const bool is_one = range->first == range->last;
+    const std::string which =
+        range->first == range->last
+            ? cat("port ", range->first, " of ", range_variable, " is")
+            : cat("all ports of ", range_variable, "=", range->first, "-", range->last, " are");
     throw Error(TUTTI_ERR_NETWORK,
-                cat("listening: ",
-                    is_one ? cat("port ", range->first, " of ", range_variable, " is")
-                           : cat("all ports of ", range_variable, "=", range->first, "-",
-                                 range->last, " are"),
-                    " in use: each rank of a host needs some for itself"),
+                cat("listening: ", which,
+                    " in use: each rank of a host takes one, and one for each of the backends tcp "
+                    "and gloo that it uses; tuttirun on one node takes one"),
                 -1, EADDRINUSE);
 }
 
