@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <deque>
 #include <unordered_map>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -71,7 +72,14 @@ public:
     }
 
     void turn_all_away() {
-        loop_.run([this] { turns_all_away_ = true; });
+        loop_.run([this] {
+            turns_all_away_ = true;
+            std::vector<Connection*> let_in;
+            for (const auto& [connection, owned] : connections_) {
+                if (!connection->turned_away) let_in.push_back(connection);
+            }
+            for (Connection* const one : let_in) drop(*one);  // it comes again
+        });
     }
 
     Status lack() {

@@ -21,7 +21,7 @@ public:
     [[nodiscard]] int port() const override { return port_; }
     // Whether it listens at loopback addresses alone.
     [[nodiscard]] bool only_this_host() const { return only_this_host_; }
-    // From now on tells all who come that it is full.
+    // From now on tells all who come that it is full; clients that are there have to come again.
     void turn_all_away();
     // Why clients were turned away, if that was for want of descriptors.
     [[nodiscard]] Status lack() const;
