@@ -1,6 +1,7 @@
 #include "alloc.hpp"
 
 #include "base/error.hpp"
+#include "memory/demand.hpp"
 #include "memory/segment.hpp"
 
 namespace tutti {
@@ -12,6 +13,14 @@ void Alloc::make() const {
     } catch (...) {
         refuse(current_status());
     }
+}
+
+bool Alloc::refuse_excess(const std::vector<shm::Demand>& demands) const {
+    const auto excess = shm::find_excess(demands);
+    if (!excess) return false;
+    outcome->without = excess->rank;
+    refuse(excess->why);
+    return true;
 }
 
 }  // namespace tutti

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/status.hpp"
 #include "fingerprint.hpp"
@@ -13,7 +14,8 @@ namespace tutti {
 
 namespace shm {
 class Segment;
-}
+struct Demand;
+}  // namespace shm
 
 struct Alloc {
     // Written while the call runs.
@@ -37,6 +39,8 @@ struct Alloc {
     // Makes this rank's memory, unless it was made or refused.
     void make() const;
     void refuse(const Status& why) const { outcome->why_not = why; }
+    // If all ranks together want too much, of which they all know: true.
+    [[nodiscard]] bool refuse_excess(const std::vector<shm::Demand>& demands) const;
 };
 
 inline void check(const Alloc& /*call*/, int /*rank*/, int /*size*/) {}

@@ -39,19 +39,12 @@ std::string link_text(const char* path) {
     return {text, length > 0 ? static_cast<size_t>(length) : 0};
 }
 
-// 0 if it is not known.
 uint64_t find_host() {
     const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
     const std::string processes = link_text("/proc/self/ns/pid");
     if (boot.empty() || processes.empty()) return 0;
     return fnv1a_64(
         cat(boot, processes, link_text("/proc/self/ns/user"), link_text("/proc/self/ns/ipc")));
-}
-
-// A process stays where it is.
-uint64_t this_host() {
-    static const uint64_t host = find_host();
-    return host;
 }
 
 uint64_t random_mark() {
@@ -181,6 +174,12 @@ net::Descriptor make_memory_file(size_t bytes) {
 
 }  // namespace
 
+// A process stays where it is.
+uint64_t host_of_memory() {
+    static const uint64_t host = find_host();
+    return host;
+}
+
 size_t available_memory() {
     const StandardPlaceholders held;
     std::ifstream file("/proc/meminfo");
@@ -226,7 +225,7 @@ Segment::~Segment() {
 Segment Segment::make(size_t bytes) {
     check_file_size(bytes + front_page, cat("cannot make ", bytes, " bytes of shared memory"));
     net::Descriptor file = make_memory_file(bytes);
-    const Address address{this_host(), random_mark(), ::getpid(), file.get()};
+    const Address address{host_of_memory(), random_mark(), ::getpid(), file.get()};
     Segment segment(std::move(file), address, bytes, Access::ReadWrite);
     std::byte* const mark = static_cast<std::byte*>(segment.data_) - front_page;
     std::memcpy(mark, &address.mark, sizeof address.mark);
@@ -276,7 +275,7 @@ bool Segment::lets_read_memory() const {
 }
 
 Segment Segment::open(const Address& address, size_t bytes, Access access) {
-    if (address.host == 0 || address.host != this_host()) {
+    if (address.host == 0 || address.host != host_of_memory()) {
         refuse_other(address, "it is on another host, or in another container");
     }
     // It may be anything else by now, which opening must not disturb.

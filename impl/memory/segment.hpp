@@ -20,6 +20,9 @@ struct Address {
     uint64_t place = 0;  // in that process
 };
 
+// The host of this process, as Address has it; 0 if it is not known.
+uint64_t host_of_memory();
+
 // Bytes that the system can give to all processes without swapping; an upper bound where it does
 // not say.
 size_t available_memory();

@@ -11,18 +11,33 @@ skip() {
     exit $skipped
 }
 
-# A control group that counts processes, of version 1 or 2, in $group.
+# make_control_group what file...: a control group, of version 1 or 2, with one of the files, which
+# limits `what`. In $group and $limit.
 make_control_group() {
     [ "$(id -u)" -eq 0 ] || skip 'control groups need root'
-    for above in /sys/fs/cgroup/pids /sys/fs/cgroup; do
+    what=$1
+    shift
+    for above in /sys/fs/cgroup/pids /sys/fs/cgroup/memory /sys/fs/cgroup; do
         group=$above/tutti-limits-$$
         mkdir "$group" 2>/dev/null || continue
         trap 'rmdir "$group"; rm -rf "$folder"' EXIT
-        [ ! -f "$group/pids.max" ] || return 0
+        for limit in "$@"; do
+            [ ! -f "$group/$limit" ] || return 0
+        done
         rmdir "$group"
         trap 'rm -rf "$folder"' EXIT
     done
-    skip 'there is no control group that counts processes'
+    skip "there is no control group that limits $what"
+}
+
+# in_control_group command...: its output in out.
+in_control_group() {
+    code=0
+    (
+        sh -c 'echo $PPID' >"$group/cgroup.procs"
+        exec "$@"
+    ) >"$folder/out" 2>&1 </dev/null || code=$?
+    leave_control_group
 }
 
 # All that was in the group has ended, or soon will.
@@ -31,15 +46,10 @@ leave_control_group() {
 }
 
 case_a_control_group_s_limit_of_processes_is_named() {
-    make_control_group
+    make_control_group processes pids.max
     for most in 2 4 8 12 64; do
-        echo $most >"$group/pids.max"
-        code=0
-        (
-            sh -c 'echo $PPID' >"$group/cgroup.procs"
-            exec "$tuttirun" --nproc-per-node 4 "$together" tcp
-        ) >"$folder/out" 2>&1 </dev/null || code=$?
-        leave_control_group
+        echo $most >"$group/$limit"
+        in_control_group "$tuttirun" --nproc-per-node 4 "$together" tcp
         if [ $most -eq 64 ]; then
             expect_code 0
         else
@@ -47,6 +57,22 @@ case_a_control_group_s_limit_of_processes_is_named() {
             expect_line out "the control group $group may have $most processes and threads"
             expect_no_line out 'ulimit -u'
         fi
+    done
+}
+
+# Each could have it alone. To use what is not there ends a process.
+case_a_control_group_s_limit_of_memory_is_named() {
+    make_control_group memory memory.max memory.limit_in_bytes
+    echo $((256 << 20)) >"$group/$limit"
+    export TOGETHER_BYTES
+    for backend in shm tcp gloo hierarchy; do
+        TOGETHER_BYTES=$((160 << 20))
+        in_control_group "$tuttirun" --nproc-per-node 2 "$together" $backend
+        expect_code 3
+        expect_line out "the ranks of the control group $group \\($limit\\) want $((320 << 20)) bytes"
+        TOGETHER_BYTES=$((16 << 20))
+        in_control_group "$tuttirun" --nproc-per-node 2 "$together" $backend
+        expect_code 0
     done
 }
 

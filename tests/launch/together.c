@@ -1,7 +1,7 @@
 /* together BACKEND [MORE...]: ranks of a launcher make a group over BACKEND, or "-", the one that
  * they choose, and a group of that over each more; and use them: collectives, messages, and memory
- * that they share. together spawn BACKEND...: two processes of tutti_spawn do. A failure is
- * printed, and ends it with 3. */
+ * that they share, of TOGETHER_BYTES or a few. together spawn BACKEND...: two processes of
+ * tutti_spawn do. A failure is printed, and ends it with 3. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +58,12 @@ static void pass_on(tutti_group* group, double* numbers) {
 
 static void use_group(tutti_group* group) {
     static double numbers[COUNT];
+    const char* const wanted = getenv("TOGETHER_BYTES");
+    const int64_t bytes = wanted != NULL ? strtoll(wanted, NULL, 10) : (int64_t)sizeof numbers;
     void* shared = NULL;
     sum(group, numbers);
     pass_on(group, numbers);
-    must(tutti_memory_alloc(group, sizeof numbers, NULL, &shared, &error), "memory_alloc");
+    must(tutti_memory_alloc(group, bytes, NULL, &shared, &error), "memory_alloc");
     sum(group, (double*)shared);
     pass_on(group, (double*)shared);
     tutti_memory_release(shared);

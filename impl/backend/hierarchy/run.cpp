@@ -18,7 +18,6 @@ bool is_whole(const FlatCall& call) {
 
 // All ranks agree that every rank has its memory before the ranks of a host share and keep theirs.
 void alloc(const CallContext& context, const FlatCall& call) {
-    if (context.team != nullptr) shm::refuse_excess(*context.team, *call.alloc);
     Exchange exchange = context.among_all();
     algorithm::alloc(exchange, *call.alloc);
     if (context.team != nullptr && call.alloc->outcome->without < 0) {

@@ -1,18 +1,17 @@
 // Every rank publishes how much it wants, makes it, publishes its location, maps the others', and
 // publishes its success: the memory is shared if all succeed.
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "base/control_group.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/plain.hpp"
 #include "call/alloc.hpp"
 #include "collectives.hpp"
+#include "memory/demand.hpp"
 
 namespace tutti::shm {
 
@@ -51,43 +50,7 @@ std::shared_ptr<Segment> open_part(const Team& team, int rank, const Block& bloc
     }
 }
 
-struct Wish {
-    uint64_t bytes;
-    uint64_t available;  // to all ranks of the host
-    uint64_t room;       // for all processes of
-    uint64_t group;      // this control group; 0: of no group
-};
-
-// Unless it has been, or they do not want more than is available where they are.
-void refuse_excess(const Team& team, const Alloc& call, const std::vector<Wish>& wishes,
-                   const char* where, uint64_t available) {
-    uint64_t all = 0;
-    for (const Wish& wish : wishes) all += std::min(wish.bytes, UINT64_MAX - all);
-    if (all <= available || call.outcome->without >= 0) return;
-    const auto most = std::ranges::max_element(wishes, {}, &Wish::bytes);
-    call.outcome->without = static_cast<int>(most - wishes.begin());
-    call.refuse({TUTTI_ERR_OUT_OF_MEMORY, -1, ENOMEM,
-                 cat("the ranks of ", where, " want ", all, " bytes, of them rank ",
-                     team.group_rank(call.outcome->without), " ", most->bytes, ", and ", available,
-                     " are available")});
-}
-
 }  // namespace
-
-void refuse_excess(Team& team, const Alloc& call) {
-    const MemoryRoom room = memory_room();
-    const auto wishes =
-        exchange(team, Wish{call.bytes, available_memory(), room.bytes, room.group});
-    refuse_excess(team, call, wishes, "this host",
-                  std::ranges::min(wishes, {}, &Wish::available).available);
-    for (const Wish& one : wishes) {
-        std::vector<Wish> of_group = wishes;
-        for (Wish& wish : of_group) {
-            if (wish.group != one.group) wish.bytes = 0;
-        }
-        if (one.group != 0) refuse_excess(team, call, of_group, "one control group", one.room);
-    }
-}
 
 void share(Team& team, const Alloc& call) {
     const auto& memory = call.outcome->memory;
@@ -113,8 +76,7 @@ void share(Team& team, const Alloc& call) {
 }
 
 void alloc(Team& team, const Alloc& call) {
-    refuse_excess(team, call);
-    if (call.outcome->without >= 0) return;  // all ranks know, whereas only one knows why_not
+    if (call.refuse_excess(exchange(team, demand_of(call.bytes)))) return;
     call.make();
     share(team, call);
 }

@@ -18,9 +18,7 @@ Server handler_for(const FlatCall& call);
 // Ranks make memory and map each other's, if all have some and all can; the first rank without is
 // named by its index in the team.
 void alloc(Team& team, const Alloc& call);
-// Its steps. Ranks of one host may together want more than is available, which none sees from its
-// own request: then all refuse, naming the one that wants most.
-void refuse_excess(Team& team, const Alloc& call);
+// Its last step, when every rank has memory.
 void share(Team& team, const Alloc& call);
 void barrier(Team& team);
 void broadcast(Team& team, Bytes data, int source);

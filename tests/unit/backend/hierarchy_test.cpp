@@ -205,10 +205,12 @@ void no_host_keeps_memory_if_a_rank_of_another_has_none(void**) {
         const auto own = static_cast<size_t>(rank);
         Membership& membership = world.membership(rank);
         backends[own] = hierarchy::make(membership, shm::bootstrap(membership, ample()), ample());
-        for (const bool all_have : {false, true}) {
-            const Alloc call{all_have || rank != 3 ? size_t{100} : size_t{1} << 60};
-            backends[own]->as_inline()->run(lower(Alloc(call), rank, 4), all_have ? 2 : 1, ample());
-            wrong[rank] += call.outcome->without != (all_have ? -1 : 2);
+        for (const uint64_t number : {1, 2, 3}) {  // too much; none; all have memory
+            const bool all_have = number == 3;
+            const Alloc call{number == 1 && rank == 3 ? size_t{1} << 60 : size_t{100}};
+            if (number == 2 && rank == 3) call.refuse({TUTTI_ERR_OUT_OF_MEMORY, 3, 0, "none"});
+            backends[own]->as_inline()->run(lower(Alloc(call), rank, 4), number, ample());
+            wrong[rank] += call.outcome->without != (all_have ? -1 : 3);
             const auto& memory = call.outcome->memory;
             wrong[rank] += memory && (memory.use_count() > 1) != all_have;
         }
