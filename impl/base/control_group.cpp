@@ -88,7 +88,16 @@ std::optional<GroupLimit> limit_in(const Group& group, const std::string& name,
     const auto taken = read_number<uint64_t>(cat(group.folder, "/", taken_name));
     constexpr uint64_t no_limit = uint64_t{1} << 62;  // version 1 says so with a large number
     if (!most || !taken || *most >= no_limit) return std::nullopt;
-    return GroupLimit{group.folder, name, *most, *taken};
+    return GroupLimit{group.folder, name, *most, *taken, false};
+}
+
+// Of "max 3", which the kernel counts where a process was refused.
+uint64_t count_of_event(const std::string& path) {
+    const StandardPlaceholders held;
+    std::string name;
+    uint64_t count = 0;
+    std::ifstream(path) >> name >> count;
+    return name == "max" ? count : 0;
 }
 
 // Cached files do not count as taken.
@@ -149,6 +158,7 @@ std::optional<GroupLimit> process_limit(const std::string& root) {
     for (const Group& group : groups_of("pids", root)) {
         take_tighter(tightest, limit_in(group, "pids.max", "pids.current"));
     }
+    if (tightest) tightest->has_refused = count_of_event(tightest->group + "/pids.events") > 0;
     return tightest;
 }
 

@@ -19,6 +19,7 @@ struct GroupLimit {
     std::string name;   // the file of the limit: "pids.max"
     uint64_t most = 0;
     uint64_t taken = 0;
+    bool has_refused = false;  // of processes: somebody since the group was made
 
     [[nodiscard]] uint64_t room() const { return most - (taken < most ? taken : most); }
 };

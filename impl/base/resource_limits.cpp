@@ -86,7 +86,7 @@ std::string process_text() {
     if (const auto limit = process_limit()) {
         text = cat("the control group ", limit->group, " may have ", limit->most,
                    " processes and threads (", limit->name, ")");
-        if (limit->room() == 0) return text;
+        if (limit->room() == 0 || limit->has_refused) return text;  // some may have ended since
     }
     if (std::string full = system_text(); !full.empty()) return full;
     if (const auto count = limit_of(RLIMIT_NPROC)) {
