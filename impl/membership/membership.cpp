@@ -309,13 +309,14 @@ void Membership::on_departures_from_world(const std::vector<int>& world_ranks) {
 }
 
 void Membership::on_departures(std::vector<int> world_ranks) {
-    const Delivery delivery(*this);
     {
         const Lock lock(mutex_);
         is_open_ = true;
         const auto earlier = std::exchange(unexplained_, {});
         world_ranks.insert(world_ranks.end(), earlier.begin(), earlier.end());
     }
+    if (world_ranks.empty()) return;
+    const Delivery delivery(*this);
     for (const int world_rank : world_ranks) {
         const int rank = rank_of(world_rank);
         if (rank < 0 || rank == rank_) continue;
