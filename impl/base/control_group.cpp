@@ -91,7 +91,7 @@ std::optional<GroupLimit> limit_in(const Group& group, const std::string& name,
     return GroupLimit{group.folder, name, *most, *taken, false};
 }
 
-// Of "max 3", which the kernel counts where a process was refused.
+// The number in "max 3", which the kernel counts where a process was refused.
 uint64_t count_of_event(const std::string& path) {
     const StandardPlaceholders held;
     std::string name;

@@ -157,8 +157,8 @@ void Arbiter::leave(int rank, uint32_t group_id) {
         why_without(group, rank));
 }
 
-// Who leaves after a failure leaves because of it. The rank that failed may have left an arbiter
-// before this one.
+// A rank that leaves after a failure leaves because of it. The one that failed may have left an
+// arbiter before this one.
 Status Arbiter::why_without(const Group* group, int rank) const {
     if (group == nullptr || group->verdict.ok()) return membership::left_error(rank);
     return cause_of_steps(group->ranks, group->verdict);

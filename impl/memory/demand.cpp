@@ -16,7 +16,7 @@ namespace {
 
 using Where = std::pair<uint64_t, uint64_t>;  // host, and a control group of it or 0
 
-// Of the ranks in one place.
+// The demands of the ranks in one place.
 struct Sum {
     uint64_t wanted = 0;
     uint64_t available = UINT64_MAX;

@@ -1,5 +1,5 @@
-// What ranks want of the memory where they are, and whether it is too much together, which none
-// sees from its own: to use memory that is not there ends the process. Any thread.
+// Ranks compare what they want of the memory where they are: together it may be too much, which
+// none sees from its own, and to use memory that is not there ends the process. Any thread.
 #pragma once
 
 #include <cstddef>
