@@ -3,7 +3,10 @@
 #include "on_ranks.h"
 
 /* More than the 8192 messages to a rank that shared memory offers before a receive takes one. */
-enum { MANY = 10000, GO = MANY };
+#ifndef MANY_MESSAGES
+#define MANY_MESSAGES 10000
+#endif
+enum { MANY = MANY_MESSAGES, GO = MANY };
 
 static int64_t values[MANY], rooms[MANY];
 static tutti_work* works[3][MANY];
