@@ -227,10 +227,10 @@ private:
 
     void send_now(const std::string& frame) {
         if (is_muted() && membership::frame_kind(frame) != Kind::Bye) return;
-        const bool reports = membership::frame_kind(frame) == Kind::Report;
+        const Kind kind = membership::frame_kind(frame);
         replay_log_.sent(frame);
-        if (own_.get() && reports) {
-            own_.get()->receive(rank(), frame);  // what it told itself it might read too late
+        if (own_.get() && (kind == Kind::Report || kind == Kind::Open)) {
+            own_.get()->receive(rank(), frame);  // its own connection might bring it too late
         } else if (succession_.is_alone()) {
             handle_locally(frame);
         } else if (stream_) {

@@ -174,6 +174,20 @@ void a_rank_that_leaves_all_groups_has_not_left_a_new_one_before_its_failure(voi
     }
 }
 
+// By each rank, also by the one whose process coordinates.
+void a_failure_right_after_the_making_of_a_group_is_told_to_all(void**) {
+    const std::vector<int> both{0, 1};
+    for (const size_t reporter : {size_t{0}, size_t{1}}) {
+        for (int turn = 0; turn < 10; ++turn) {
+            Members members(2);
+            Membership first(members[reporter]->shared_world(), 5, both);
+            first.report(cause);
+            Membership late(members[1 - reporter]->shared_world(), 5, both);
+            assert_string_equal(late.await_failure(ample()).message.c_str(), "a word");
+        }
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -185,6 +199,7 @@ int main() {
         TUTTI_TEST(who_leaves_after_a_failure_leaves_because_of_it),
         TUTTI_TEST(a_rank_that_has_failed_itself_has_no_call_left),
         TUTTI_TEST(a_rank_that_leaves_all_groups_has_not_left_a_new_one_before_its_failure),
+        TUTTI_TEST(a_failure_right_after_the_making_of_a_group_is_told_to_all),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
