@@ -154,14 +154,18 @@ void Arbiter::leave(int rank, uint32_t group_id) {
             return (group_id == first_group || name.first == group_id) &&
                    rank_in(step.participants, rank) >= 0 && !step.payloads.contains(rank);
         },
-        why_without(group, rank));
+        [&](const StepName& name) { return why_without(name.first, rank); });
 }
 
 // A rank that leaves after a failure leaves because of it. The one that failed may have left an
 // arbiter before this one.
-Status Arbiter::why_without(const Group* group, int rank) const {
-    if (group == nullptr || group->verdict.ok()) return membership::left_error(rank);
-    return cause_of_steps(group->ranks, group->verdict);
+Status Arbiter::why_without(uint32_t group_id, int rank) {
+    const Group* const group = find(group_id);
+    if (group != nullptr && !group->verdict.ok()) {
+        return cause_of_steps(group->ranks, group->verdict);
+    }
+    if (has_left(rank) && !first_.verdict.ok()) return first_.verdict.cause;
+    return membership::left_error(rank);
 }
 
 void Arbiter::announce_departures() {
@@ -193,7 +197,7 @@ void Arbiter::declare_lost(const Status& loss) {
         [&](const StepName&, const Step& step) {
             return rank_in(step.participants, loss.rank) >= 0 && !step.payloads.contains(loss.rank);
         },
-        loss);
+        [&](const StepName&) { return loss; });
     send_to_group(first_, encode(Kind::Lost, loss));
 }
 
@@ -215,7 +219,7 @@ void Arbiter::decide(uint32_t group_id, Group& group, const Failure& verdict, in
     }
     fail_steps([&](const StepName& name,
                    const Step& step) { return name.first == group_id && is_over(group, step); },
-               cause_of_steps(group.ranks, group.verdict));
+               [&](const StepName&) { return cause_of_steps(group.ranks, group.verdict); });
 }
 
 // A step that a failed rank has passed has completed; others may do without that rank.
@@ -275,7 +279,7 @@ void Arbiter::arrive(int rank, const StepArrival& arrival) {
             return fail_step(name, step, loss->second);
         }
         if (has_left(one) || (group != nullptr && group->left.contains(one))) {
-            return fail_step(name, step, why_without(group, one));
+            return fail_step(name, step, why_without(name.first, one));
         }
     }
 }
@@ -328,15 +332,15 @@ void Arbiter::fail_step(const StepName& name, Step& step, Status cause, std::vec
     forget_told_steps();
 }
 
-template <typename Concerned>
-void Arbiter::fail_steps(Concerned&& concerned, const Status& cause) {
+template <typename Concerned, typename CauseOf>
+void Arbiter::fail_steps(Concerned&& concerned, CauseOf&& cause_of) {
     std::vector<StepName> names;
     for (const auto& [name, step] : steps_) {
         if (!step.failure && concerned(name, step)) names.push_back(name);
     }
     for (const StepName& name : names) {
         if (const auto found = steps_.find(name); found != steps_.end()) {
-            fail_step(name, found->second, cause);
+            fail_step(name, found->second, cause_of(name));
         }
     }
     forget_told_steps();

@@ -82,11 +82,11 @@ private:
     void give_up(int rank, const GiveUp& give_up);
     void fail_step(const StepName& name, Step& step, Status cause, std::vector<int> missing = {});
     // Fails the steps that this concerns.
-    template <typename Concerned>
-    void fail_steps(Concerned&& concerned, const Status& cause);
+    template <typename Concerned, typename CauseOf>
+    void fail_steps(Concerned&& concerned, CauseOf&& cause_of);
     void forget_told_steps();
     Group* find(uint32_t group_id);
-    [[nodiscard]] Status why_without(const Group* group, int rank) const;
+    [[nodiscard]] Status why_without(uint32_t group_id, int rank);
     [[nodiscard]] std::vector<int> missing(const Step& step) const;
     [[nodiscard]] bool hears_of(const Group& group, int rank) const;
     void send_to_group(const Group& group, const std::string& frame);

@@ -345,6 +345,26 @@ void a_failure_explains_who_left_the_arbiter_before(void**) {
     assert_string_equal(court.failure(1).cause.message.c_str(), "the end");
 }
 
+// It is the failure of the step's group, whether the rank has left that group or all of them,
+// before or after the others have arrived.
+void a_failure_explains_who_left_every_group(void**) {
+    const Failure failure{{TUTTI_ERR_BACKEND, 0, 0, "the end"}, 3};
+    const StepArrival arrival{7, "two", {1, 2}, 0, "x", {}};
+    for (const uint32_t left_group : {0U, 7U}) {
+        for (const bool arrives_first : {true, false}) {
+            Court court(3);
+            for (int rank = 0; rank < 3; ++rank) {
+                court.say(rank, encode(Kind::Open, 7, std::vector{0, 1, 2}));
+            }
+            court.say(0, encode(Kind::Report, 7, failure));
+            if (arrives_first) court.arrive(1, arrival);
+            court.say(2, encode(Kind::Bye, left_group, std::vector<int>{}));
+            if (!arrives_first) court.arrive(1, arrival);
+            assert_string_equal(court.failure(1).cause.message.c_str(), "the end");
+        }
+    }
+}
+
 void who_makes_a_group_is_answered(void**) {
     Court court(2);
     court.last.clear();
@@ -377,6 +397,7 @@ int main() {
         TUTTI_TEST(a_rank_gives_up_only_while_the_judge_is_away),
         TUTTI_TEST(why_a_group_failed_comes_before_who_has_left_it),
         TUTTI_TEST(a_failure_explains_who_left_the_arbiter_before),
+        TUTTI_TEST(a_failure_explains_who_left_every_group),
         TUTTI_TEST(who_makes_a_group_is_answered),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
