@@ -92,12 +92,18 @@ std::optional<GroupLimit> limit_in(const Group& group, const std::string& name,
 }
 
 // The number in "max 3", which the kernel counts where a process was refused.
-uint64_t count_of_event(const std::string& path) {
+std::optional<uint64_t> refusals_in(const std::string& path) {
     const StandardPlaceholders held;
     std::string name;
     uint64_t count = 0;
     std::ifstream(path) >> name >> count;
-    return name == "max" ? count : 0;
+    return name == "max" ? std::optional(count) : std::nullopt;
+}
+
+// By its own limit. Where there is no count of that alone, the groups in it are counted as well.
+bool has_refused(const std::string& group) {
+    const auto own = refusals_in(group + "/pids.events.local");
+    return (own ? *own : refusals_in(group + "/pids.events").value_or(0)) > 0;
 }
 
 // Cached files do not count as taken.
@@ -158,7 +164,7 @@ std::optional<GroupLimit> process_limit(const std::string& root) {
     for (const Group& group : groups_of("pids", root)) {
         take_tighter(tightest, limit_in(group, "pids.max", "pids.current"));
     }
-    if (tightest) tightest->has_refused = count_of_event(tightest->group + "/pids.events") > 0;
+    if (tightest) tightest->has_refused = has_refused(tightest->group);
     return tightest;
 }
 

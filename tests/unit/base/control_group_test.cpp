@@ -140,6 +140,12 @@ void the_group_with_the_least_room_for_processes_is_named(void**) {
                            {"/sys/fs/cgroup/pids/a/pids.current", "3"},
                            {"/sys/fs/cgroup/pids/a/pids.events", "max 2"}});
     assert_true(process_limit(refusing.root())->has_refused);
+    const System others({{"/proc/self/cgroup", "8:pids:/a"},
+                         {"/sys/fs/cgroup/pids/a/pids.max", "7"},
+                         {"/sys/fs/cgroup/pids/a/pids.current", "3"},
+                         {"/sys/fs/cgroup/pids/a/pids.events", "max 2"},
+                         {"/sys/fs/cgroup/pids/a/pids.events.local", "max 0"}});
+    assert_false(process_limit(others.root())->has_refused);
     assert_string_equal(memory_limit(first.root())->name.c_str(), "memory.limit_in_bytes");
     assert_true(memory_limit(first.root())->most == 4096);
     assert_false(process_limit(System({}).root()).has_value());
