@@ -2,7 +2,8 @@
  * argument is the backend. */
 #include "on_ranks.h"
 
-/* More than the 8192 messages to a rank that shared memory offers before a receive takes one. */
+/* More than the 8192 messages to a rank that shared memory offers before a receive takes one; fewer
+ * where that is not what is tested. */
 #ifndef MANY_MESSAGES
 #define MANY_MESSAGES 10000
 #endif

@@ -1,7 +1,9 @@
 // Does a rank that leaves wait for its last output, and no longer than that helps?
 #include "transport/delivery.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,10 +35,14 @@ struct Connection {
         far = Descriptor(::accept(listener.get(), nullptr, nullptr));
     }
 
-    // More than both kernels hold.
-    void fill() const {
+    // As many bytes as both kernels hold.
+    [[nodiscard]] size_t fill() const {
         const std::vector<char> bytes(1 << 20);
-        while (::send(near.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+        size_t all = 0;
+        for (;;) {
+            const ssize_t sent = ::send(near.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+            if (sent <= 0) return all;
+            all += static_cast<size_t>(sent);
         }
     }
     [[nodiscard]] size_t read_to_the_end() const {
@@ -59,19 +65,22 @@ bool any(int /*socket*/) {
 
 void it_waits_until_the_peer_has_all(void**) {
     const Connection connection;
-    connection.fill();
+    const size_t sent = connection.fill();
     size_t got = 0;
     std::thread reader([&] { got = connection.read_to_the_end(); });
     const Deadline deadline = Deadline::after_ms(60'000);
     tutti::deliver({connection.near.get()}, any, deadline);
     assert_false(deadline.expired());
+    int left = -1;
+    assert_int_equal(::ioctl(connection.near.get(), SIOCOUTQ, &left), 0);
+    assert_int_equal(left, 0);
     reader.join();
-    assert_true(got > 0);
+    assert_true(got == sent);
 }
 
 void what_a_peer_has_refused_is_not_waited_for(void**) {
     Connection connection;
-    connection.fill();
+    assert_true(connection.fill() > 0);
     connection.far = Descriptor();  // with unread data: the connection is reset
     const Deadline deadline = Deadline::after_ms(60'000);
     tutti::deliver({connection.near.get()}, any, deadline);
@@ -80,7 +89,7 @@ void what_a_peer_has_refused_is_not_waited_for(void**) {
 
 void a_peer_that_does_not_read_is_waited_for_until_the_deadline(void**) {
     const Connection connection;
-    connection.fill();
+    assert_true(connection.fill() > 0);
     const Deadline deadline = Deadline::after_ms(50);
     tutti::deliver({connection.near.get()}, any, deadline);
     assert_true(deadline.expired());
