@@ -91,7 +91,8 @@ std::optional<GroupLimit> limit_in(const Group& group, const std::string& name,
     return GroupLimit{group.folder, name, *most, *taken, false};
 }
 
-// The number in "max 3", which the kernel counts where a process was refused.
+// The number in "max 3", which the kernel counts where a process was refused; nothing without such
+// a file.
 std::optional<uint64_t> refusals_in(const std::string& path) {
     const StandardPlaceholders held;
     std::string name;
