@@ -48,7 +48,7 @@ public:
 
     // Both throw if it has closed.
     void send_message(Completions& open, Request& request, WireSlot slot);
-    void receive_message(Completions& open, Request& request, WireSlot slot);
+    void receive_message(Completions& open, Request::Weak buffer, WireSlot slot, size_t bytes);
     // The same of a receive from any rank, if this one has given notice of a message that is left.
     bool try_receive(Completions& open, Request& request, WireSlot slot);
     // Sends a short control message, which needs no posted receive, behind all that was sent

@@ -7,12 +7,13 @@
 
 namespace tutti::gloo_channel {
 
-void Connection::receive_message(Completions& /*open*/, Request& request, WireSlot slot) {
+void Connection::receive_message(Completions& /*open*/, Request::Weak buffer, WireSlot slot,
+                                 size_t bytes) {
     std::unique_lock<std::mutex> lock(m_);
     throwIfException();
     verifyConnected(lock);
     if (!notices_.take(slot.value(), rank_)) expected_.add(slot.value());
-    post_receive(request.weak(), slot.value(), request.size);
+    post_receive(std::move(buffer), slot.value(), bytes);
 }
 
 bool Connection::try_receive(Completions& /*open*/, Request& request, WireSlot slot) {

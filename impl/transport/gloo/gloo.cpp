@@ -186,7 +186,8 @@ private:
         const Held held(weak);
         if (!held) return;
         auto& request = static_cast<Request&>(*held.operator->());
-        connection.receive_message(completions, request, wire);
+        // Not request.weak(): another thread may have begun to destroy the request, and waits.
+        connection.receive_message(completions, weak, wire, request.size);
         request.let_go();
     }
 
