@@ -47,8 +47,9 @@ SharedWorks share_all(tutti_work* const* works, int64_t given_count) {
 
 // How a work ended, as the result of the call; nothing to say of one that runs.
 void throw_failure(const tutti::Work& work) {
+    if (work.has_succeeded()) return;
     const std::optional<tutti::Status> status = work.status();
-    if (!status || status->ok()) return;
+    if (!status) return;
     work.failure_is_known();
     throw tutti::Error(*status);
 }
@@ -91,7 +92,7 @@ tutti_status tutti_work_is_completed(tutti_work* work, int32_t* out_completed, t
     return capi::guard(__func__, error, [&] {
         const WorkPin pin(work, "work");
         capi::need_output(out_completed, "out_completed");
-        *out_completed = pin->is_completed() ? 1 : 0;
+        *out_completed = pin->poll() ? 1 : 0;
     });
 }
 

@@ -125,7 +125,7 @@ void Group::refuse_addends() const {
 // One after the other, in an order that all ranks share. A turn that does not come in time ends the
 // group, and with it what is in front.
 template <typename Job>
-void Group::take_turn(const FlatCall& call, const Deadline& until, Job&& job) {
+void Group::take_turn(const Fingerprint& call, const Deadline& until, Job&& job) {
     Status late;
     const auto in_turn = [&](uint64_t sequence) {
         if (!late.ok()) throw Error(late);
@@ -134,7 +134,7 @@ void Group::take_turn(const FlatCall& call, const Deadline& until, Job&& job) {
     ticket_queue_->run(until, in_turn, [&](uint64_t sequence) {
         late = fail({TUTTI_ERR_TIMEOUT, -1, 0,
                      "timed out waiting for this rank's earlier collectives to end"},
-                    call.fingerprint, sequence, false);
+                    call, sequence, false);
     });
 }
 
@@ -161,7 +161,7 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
         return run_posted(route, std::move(call), deadline(terms.timeout_ms), std::move(use));
     }
     const Deadline until = deadline_here(terms.timeout_ms);
-    take_turn(call, until, [&](uint64_t sequence) {
+    take_turn(call.fingerprint, until, [&](uint64_t sequence) {
         const InOperation inside(as_operator());
         try {
             check_turn();
@@ -183,19 +183,18 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
 // The turn is over when the call is posted: what comes next need not wait for its end.
 // With a stream, that waits for the end, and nobody here does.
 void Group::run_posted(const Route& route, FlatCall call, const Deadline& until, MemoryUse use) {
-    const auto work = std::make_shared<Posted>(*this, route, call);
     void* const stream = call.stream;
     const bool is_beside = call.place == FlatCall::Place::Beside;
+    const Fingerprint fingerprint = call.fingerprint;
+    const auto work = std::make_shared<Posted>(*this, route, std::move(call), until);
     if (stream != nullptr) {
         keep_until_done(*work, std::move(use));
-        Posted::put_in_background(work, route, until);
+        work->put_in_background();
     }
-    take_turn(call, until, [&](uint64_t sequence) {
-        post(route, {std::move(call), sequence, until}, work);
-    });
+    take_turn(fingerprint, until, [&](uint64_t sequence) { work->run(sequence); });
     if (stream != nullptr) return hold(*work, is_beside ? stream : nullptr);
     if (!work->wait(until)) {
-        work->expire(until);
+        work->expire();
         work->wait(Deadline::never());
     }
     if (const Status status = *work->status(); !status.ok()) throw Error(status);
@@ -208,20 +207,24 @@ void Group::hold(const Work& work, void* stream) {
     if (const auto end = work.stream_end()) end->hold(stream);
 }
 
-void Group::post(const Route& route, Request request,
-                 const std::shared_ptr<Posted>& work) noexcept {
-    work->set_sequence_number(request.sequence);
+void Group::post(const Route& route, FlatCall& call, uint64_t sequence, const Deadline& until,
+                 Posted& work) noexcept {
     const InOperation inside(as_operator());
+    Status status;
     try {
         check_turn();
-        prepare(request.call, request.sequence, request.deadline);
-        if (pass_monitored_barrier(request.call, request.sequence, request.deadline)) {
-            return work->finish({});
+        prepare(call, sequence, until);
+        if (!pass_monitored_barrier(call, sequence, until)) {
+            if (route.inlined == nullptr || route.staged != nullptr) {
+                return route.backend->post({std::move(call), sequence, until},
+                                           work.shared_from_this());
+            }
+            route.inlined->run(call, sequence, until);
         }
-        route.backend->post(std::move(request), work);
     } catch (...) {
-        work->finish(current_status());
+        status = current_status();
     }
+    work.finish(std::move(status));
 }
 
 std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
@@ -237,16 +240,17 @@ std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
     const Route& route = backends_.of(call);
     enter(route, call, terms.stream, false);
     const Deadline until = deadline(terms.timeout_ms);
-    const auto work = std::make_shared<Posted>(*this, route, call, std::move(deliver));
-    keep_until_done(*work, memory_of(call));
+    MemoryUse use = memory_of(call);
+    const auto work =
+        std::make_shared<Posted>(*this, route, std::move(call), until, std::move(deliver));
+    keep_until_done(*work, std::move(use));
     const bool ends_inline = route.inlined != nullptr;
-    if (!ends_inline) Posted::put_in_background(work, route, until);
-    auto job = [this, &route, work, until, call = std::move(call)](uint64_t sequence) mutable {
-        post(route, {std::move(call), sequence, until}, work);
-    };
+    if (!ends_inline) work->put_in_background();
     const bool may_post_here = terms.may_post_here && !ends_inline && !compares_first_;
-    if (may_post_here && ticket_queue_->run_if_free(job)) return work;
-    work->set_sequence_number(ticket_queue_->enqueue(std::move(job)));
+    const auto post_here = [&](uint64_t sequence) { work->run(sequence); };
+    if (may_post_here && ticket_queue_->run_if_free(post_here)) return work;
+    const auto start = terms.may_post_here ? TicketQueue::Start::Soon : TicketQueue::Start::AtOnce;
+    work->set_sequence_number(ticket_queue_->enqueue(work, until, start));
     return work;
 }
 

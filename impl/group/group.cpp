@@ -58,7 +58,7 @@ Group::Group(const GroupOptions& options)
       compares_first_(debug_level() == DebugLevel::Detail),
       global_ranks_(all_ranks(options.size)),
       tree_(std::make_shared<GroupTree>()),
-      ticket_queue_(std::make_unique<TicketQueue>()) {
+      ticket_queue_(std::make_shared<TicketQueue>()) {
     // NCCL has no sums that can be reproduced.
     backend_map_ = options.map
                        ? *options.map
@@ -214,7 +214,7 @@ void Group::destroy(int64_t leave_ms) {
         Lock lock(mutex_);
         while (inside_ >= in_flight_increment) idle_.wait(lock);
     }
-    ticket_queue_.reset();
+    ticket_queue_->close();
     membership_->unsubscribe();
     backend_ = nullptr;
     backends_.close();

@@ -300,9 +300,10 @@ private:
                 bool had_begun = true) noexcept;
     [[nodiscard]] Status cause_for_others(const Status& status, const std::string& operation) const;
     template <typename Job>
-    void take_turn(const FlatCall& call, const Deadline& until, Job&& job);
+    void take_turn(const Fingerprint& call, const Deadline& until, Job&& job);
     void run_posted(const Route& route, FlatCall call, const Deadline& until, MemoryUse use);
-    void post(const Route& route, Request request, const std::shared_ptr<Posted>& work) noexcept;
+    void post(const Route& route, FlatCall& call, uint64_t sequence, const Deadline& until,
+              Posted& work) noexcept;
     template <typename Call>
     void check_message(const Call& call) const;
     template <typename Call>
@@ -371,7 +372,7 @@ private:
     bool opens_device_ranks_ TUTTI_GUARDED_BY(mutex_) = false;
     Condition device_ranks_opened_;  // or not, or this group was destroyed
     Listener listener_{backends_};
-    std::unique_ptr<TicketQueue> ticket_queue_;
+    std::shared_ptr<TicketQueue> ticket_queue_;
 };
 
 }  // namespace tutti

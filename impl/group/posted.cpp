@@ -14,14 +14,17 @@ Status timed_out(int64_t timeout_ms) {
 
 }  // namespace
 
-Group::Posted::Posted(Group& group, const Route& route, const FlatCall& call,
+Group::Posted::Posted(Group& group, const Route& route, FlatCall call, const Deadline& deadline,
                       std::function<void()> deliver)
     : Work(nullptr, call_name(call)),
       group_(group),
-      entry_(std::make_shared<InFlight>(group, call_name(call))),
-      fingerprint_(call.fingerprint),
+      route_(route),
+      call_(std::move(call)),
+      deadline_(deadline),
+      entry_(std::make_shared<InFlight>(group, operation())),
       deliver_(std::move(deliver)),
-      poller_(route.poller) {
+      poller_(route.poller),
+      queue_(group.ticket_queue_) {
     belongs_to(&group);
 }
 
@@ -30,17 +33,21 @@ Group::Posted::~Posted() {
     leave_background();
 }
 
-void Group::Posted::put_in_background(const std::shared_ptr<Posted>& work, const Route& route,
-                                      const Deadline& deadline) {
-    if (work->poller_) {
-        work->poller_->begin_background();
-        work->polled_for_ = true;
+void Group::Posted::run(uint64_t ticket) noexcept {
+    set_sequence_number(ticket);
+    group_.post(route_, call_, ticket, deadline_, *this);
+}
+
+void Group::Posted::put_in_background() {
+    if (poller_) {
+        poller_->begin_background();
+        polled_for_ = true;
     }
-    const auto rings = [weak = std::weak_ptr(work), deadline] {
-        if (const auto late = weak.lock()) late->expire(deadline);
+    const auto rings = [weak = weak_from_this()] {
+        if (const auto late = weak.lock()) late->expire();
     };
-    work->deadlines_ = route.deadlines;
-    work->alarm_ = route.deadlines->set(deadline, rings);
+    deadlines_ = route_.deadlines;
+    alarm_ = deadlines_->set(deadline_, rings);
 }
 
 void Group::Posted::leave_background() noexcept {
@@ -48,16 +55,24 @@ void Group::Posted::leave_background() noexcept {
     if (alarm_ != 0) deadlines_->clear(std::exchange(alarm_, 0));
 }
 
-void Group::Posted::expire(const Deadline& deadline) noexcept {
+void Group::Posted::expire() noexcept {
     std::shared_ptr<InFlight> inside;  // or the group might end meanwhile
     {
         const Lock lock(mutex_);
         inside = entry_;
     }
     if (!inside) return;
-    const int64_t timeout_ms = deadline.timeout_ms();
+    const int64_t timeout_ms = deadline_.timeout_ms();
     late_after_ms_ = timeout_ms;
-    group_.fail(timed_out(timeout_ms), fingerprint_, sequence_number(), false);
+    group_.fail(timed_out(timeout_ms), call_.fingerprint, sequence_number(), false);
+}
+
+void Group::Posted::help(const Deadline& deadline) const {
+    queue_->run_up_to(sequence_number(), deadline);
+}
+
+void Group::Posted::hurry() const noexcept {
+    queue_->hurry(sequence_number());
 }
 
 void Group::Posted::deliver(Status& status) noexcept {
@@ -74,7 +89,7 @@ std::shared_ptr<void> Group::Posted::settle(Status& status) noexcept {
     const int64_t late_after_ms = late_after_ms_;
     if (!status.ok()) {
         if (late_after_ms >= 0) status = timed_out(late_after_ms);
-        status = group_.fail(status, fingerprint_, sequence_number());
+        status = group_.fail(status, call_.fingerprint, sequence_number());
     } else {
         group_.membership_->ended(sequence_number());
         deliver(status);

@@ -14,22 +14,28 @@
 
 namespace tutti {
 
-class Group::Posted final : public Work {
+class Group::Posted final : public Work,
+                            public TicketQueue::Job,
+                            public std::enable_shared_from_this<Posted> {
 public:
     // `deliver` runs when the data have arrived, before the work is done, and fails only this rank.
-    Posted(Group& group, const Route& route, const FlatCall& call,
+    Posted(Group& group, const Route& route, FlatCall call, const Deadline& deadline,
            std::function<void()> deliver = nullptr);
-    ~Posted() override;
+    virtual ~Posted();
+
+    // Posts it, in its turn.
+    void run(uint64_t ticket) noexcept override;
 
     // No thread need wait for it, so others poll for it and watch its deadline. Once, before it is
     // posted.
-    static void put_in_background(const std::shared_ptr<Posted>& work, const Route& route,
-                                  const Deadline& deadline);
+    void put_in_background();
     // Its deadline has passed: the group fails, and this work soon after.
-    void expire(const Deadline& deadline) noexcept;
+    void expire() noexcept;
 
 protected:
     std::shared_ptr<void> settle(Status& status) noexcept override;
+    void help(const Deadline& deadline) const override;
+    void hurry() const noexcept override;
     [[nodiscard]] std::shared_ptr<Progress> progress() const override { return poller_; }
 
 private:
@@ -37,12 +43,15 @@ private:
     void deliver(Status& status) noexcept;
 
     Group& group_;
+    const Route& route_;
+    FlatCall call_;
+    const Deadline deadline_;
     Mutex mutex_;
     std::shared_ptr<InFlight> entry_ TUTTI_GUARDED_BY(mutex_);  // null: it has ended
-    const Fingerprint fingerprint_;
     std::function<void()> deliver_;
     const std::shared_ptr<Poller> poller_;
-    bool polled_for_ = false;  // counted by the poller
+    const std::shared_ptr<TicketQueue> queue_;  // where it waits for its turn
+    bool polled_for_ = false;                   // counted by the poller
     std::shared_ptr<Alarm> deadlines_;
     Alarm::Id alarm_ = 0;
     std::atomic<int64_t> late_after_ms_{-1};  // once its deadline has passed: its timeout

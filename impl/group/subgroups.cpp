@@ -208,7 +208,7 @@ Group::Group(SplitResult result, Group& parent)
       membership_(std::move(result.membership)),
       backend_map_(std::move(result.backend_map)),
       backends_(std::move(result.backends)),
-      ticket_queue_(std::make_unique<TicketQueue>()) {
+      ticket_queue_(std::make_shared<TicketQueue>()) {
     membership_->set_compares_first(compares_first_);
     adopt_backends();
 }

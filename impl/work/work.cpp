@@ -19,6 +19,7 @@ void Work::enqueued(std::shared_ptr<const StreamEvent> end) noexcept {
 
 void Work::wait_enqueued() const {
     if (state() != State::Running) return;
+    help(Deadline::never());
     if (auto moves_it = progress()) {
         PollingWait polling({std::move(moves_it)});
         wait_polling(polling, Deadline::never(), State::Enqueued);
@@ -43,14 +44,14 @@ void Work::finish(Status status, int source) noexcept {
     {
         const Lock lock(mutex_);
         kept_.reset();  // a program that has waited finds it given back
-        state_ = State::Finished;
         ended_ = Clock::now();
         status_ = std::move(status);
         source_ = source;
         waiters.swap(waiters_);
         callbacks.swap(callbacks_);
         for (const auto& callback : callbacks) callback->status = status_;
-        // Under the lock: a waiting thread may free this work as soon as it sees the state.
+        // Under the lock, which whoever frees this work takes first.
+        state_ = State::Finished;
         finished_.notify_all();
     }
     for (const auto& waiter : waiters) {
@@ -70,28 +71,18 @@ void Work::then(std::function<void(const Status&)> callback, Callbacks& thread) 
     thread.start_thread();
     {
         const Lock lock(mutex_);
-        if (state_ != State::Finished) {
+        if (state_ == State::Finished) {
+            made->status = status_;
+        } else {
             callbacks_.push_back(std::move(made));
-            return;
         }
-        made->status = status_;
     }
-    thread.add(std::move(made));
+    made ? thread.add(std::move(made)) : hurry();
 }
 
 void Work::keep(std::shared_ptr<const void> resource) {
     const Lock lock(mutex_);
     if (state_ != State::Finished) kept_ = std::move(resource);
-}
-
-void Work::set_sequence_number(uint64_t sequence_number) {
-    const Lock lock(mutex_);
-    sequence_number_ = sequence_number;
-}
-
-uint64_t Work::sequence_number() const {
-    const Lock lock(mutex_);
-    return sequence_number_;
 }
 
 std::optional<std::chrono::nanoseconds> Work::duration() const {
@@ -108,7 +99,15 @@ void Work::check_may_wait() const {
                     " of an operation that may end only after the function has returned"));
 }
 
+bool Work::poll() const {
+    if (is_completed()) return true;
+    hurry();
+    return false;
+}
+
 bool Work::wait(const Deadline& deadline) const {
+    if (is_completed()) return true;
+    help(deadline);
     if (auto moves_it = progress()) {
         PollingWait polling({std::move(moves_it)});
         return wait_polling(polling, deadline);
@@ -132,20 +131,9 @@ bool Work::wait_polling(PollingWait& polling, const Deadline& deadline, State le
     }
 }
 
-Work::State Work::state() const {
-    const Lock lock(mutex_);
-    return state_;
-}
-
 std::optional<Status> Work::status() const {
-    const Lock lock(mutex_);
-    if (state_ != State::Finished) return std::nullopt;
+    if (!is_completed()) return std::nullopt;
     return status_;
-}
-
-int Work::source_rank() const {
-    const Lock lock(mutex_);
-    return source_;
 }
 
 void Work::forget(const std::shared_ptr<Waiter>& waiter) {
@@ -178,6 +166,8 @@ std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> work
     };
     std::optional<size_t> index = finished();
     if (index) return index;
+    // This thread must see the end of any, so it does nothing that takes the time of one.
+    for (const auto& work : works) works.size() == 1 ? work->help(deadline) : work->hurry();
     std::vector<std::shared_ptr<Progress>> polled;
     for (const auto& work : works) {
         if (auto moves_it = work->progress()) polled.push_back(std::move(moves_it));

@@ -35,7 +35,7 @@ public:
     // `operation` is a literal: "all_reduce".
     explicit Work(Describe describe = nullptr, const char* operation = "")
         : describe_(std::move(describe)), operation_(operation) {}
-    virtual ~Work() = default;
+    virtual ~Work() { const Lock lock(mutex_); }  // behind the thread that finishes it
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
@@ -51,17 +51,21 @@ public:
     // has called: that would wait for itself.
     void check_may_wait() const;
 
-    // Until it is finished. False if the deadline passed first; the operation goes on.
+    // Until it is finished. False if the deadline passed first; the operation goes on. The waiting
+    // thread may do what is left of it.
     bool wait(const Deadline& deadline) const;
+    // Whether it is finished, for a thread that asks again until it is: what has not begun begins.
+    [[nodiscard]] bool poll() const;
     // Until it is enqueued or finished.
     void wait_enqueued() const;
     // Its end on its device's stream; null: it is not enqueued, or has no device.
     [[nodiscard]] std::shared_ptr<const StreamEvent> stream_end() const;
-    [[nodiscard]] State state() const;
+    [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
     [[nodiscard]] bool is_completed() const { return state() == State::Finished; }
+    [[nodiscard]] bool has_succeeded() const { return is_completed() && status_.ok(); }
     // How it ended; nothing before.
     [[nodiscard]] std::optional<Status> status() const;
-    [[nodiscard]] int source_rank() const;
+    [[nodiscard]] int source_rank() const { return is_completed() ? source_ : -1; }
 
     // Calls back once it has finished, on `thread`, never in here; in the order of registration.
     // Throws OUT_OF_MEMORY.
@@ -82,8 +86,8 @@ public:
 
     [[nodiscard]] const char* operation() const { return operation_; }
     // For a collective: which one of its group it is, from 1 on; else 0.
-    void set_sequence_number(uint64_t sequence_number);
-    [[nodiscard]] uint64_t sequence_number() const;
+    void set_sequence_number(uint64_t number) { sequence_number_ = number; }
+    [[nodiscard]] uint64_t sequence_number() const { return sequence_number_; }
     // From its making to its end; nothing before.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> duration() const;
 
@@ -95,6 +99,10 @@ protected:
     // Called once, when it ends, on the thread that finishes it and before others learn of it; may
     // rewrite the status. The returned object lives until all waiting threads have been woken.
     virtual std::shared_ptr<void> settle(Status& /*status*/) noexcept { return nullptr; }
+    // For a thread that is about to wait until the deadline at most: does what it can of it here.
+    virtual void help(const Deadline& /*deadline*/) const {}
+    // A thread wants its end and does nothing for it: what has not begun begins now.
+    virtual void hurry() const noexcept {}
     // The progress that a waiting thread has to poll; null: nothing. The same from its making on.
     [[nodiscard]] virtual std::shared_ptr<Progress> progress() const { return nullptr; }
 
@@ -119,10 +127,11 @@ private:
     std::atomic<bool> ending_{false};  // a thread is finishing it
     mutable Mutex mutex_;
     mutable Condition finished_;
-    State state_ TUTTI_GUARDED_BY(mutex_) = State::Running;
-    Status status_ TUTTI_GUARDED_BY(mutex_);
-    int source_ TUTTI_GUARDED_BY(mutex_) = -1;
-    uint64_t sequence_number_ TUTTI_GUARDED_BY(mutex_) = 0;
+    // Changes under the lock. The end stays as it is once it is Finished.
+    std::atomic<State> state_{State::Running};
+    Status status_;
+    int source_ = -1;
+    std::atomic<uint64_t> sequence_number_{0};
     Clock::time_point ended_ TUTTI_GUARDED_BY(mutex_);
     std::vector<std::unique_ptr<Callback>> callbacks_ TUTTI_GUARDED_BY(mutex_);
     std::vector<std::shared_ptr<Waiter>> waiters_ TUTTI_GUARDED_BY(mutex_);

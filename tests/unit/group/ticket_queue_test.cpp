@@ -2,8 +2,11 @@
 #include "group/ticket_queue.hpp"
 
 #include <atomic>
+#include <cstdlib>
+#include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -14,6 +17,22 @@ namespace {
 
 using tutti::Deadline;
 using tutti::TicketQueue;
+
+class FunctionJob final : public TicketQueue::Job {
+public:
+    explicit FunctionJob(std::function<void(uint64_t)> function) : function_(std::move(function)) {}
+    virtual ~FunctionJob() = default;
+    void run(uint64_t ticket) noexcept override { function_(ticket); }
+
+private:
+    const std::function<void(uint64_t)> function_;
+};
+
+uint64_t enqueue(TicketQueue& queue, std::function<void(uint64_t)> job,
+                 TicketQueue::Start start = TicketQueue::Start::Soon,
+                 const Deadline& deadline = Deadline::never()) {
+    return queue.enqueue(std::make_shared<FunctionJob>(std::move(job)), deadline, start);
+}
 
 template <typename Job>
 void run(TicketQueue& queue, Job job) {
@@ -28,7 +47,7 @@ void numbers_count_from_one_in_the_order_of_the_calls(void**) {
             if (index % 3 == 0) {
                 run(queue, [&](uint64_t ticket) { tickets.push_back(ticket); });
             } else {
-                queue.enqueue([&](uint64_t ticket) { tickets.push_back(ticket); });
+                enqueue(queue, [&](uint64_t ticket) { tickets.push_back(ticket); });
             }
         }
     }
@@ -44,7 +63,7 @@ void a_synchronous_job_runs_on_its_caller_s_thread(void**) {
     run(queue, [&](uint64_t) { ran = std::this_thread::get_id(); });
     assert_true(ran == std::this_thread::get_id());
     std::promise<std::thread::id> background;
-    queue.enqueue([&](uint64_t) { background.set_value(std::this_thread::get_id()); });
+    enqueue(queue, [&](uint64_t) { background.set_value(std::this_thread::get_id()); });
     assert_false(background.get_future().get() == std::this_thread::get_id());
     run(queue, [&](uint64_t) { ran = std::this_thread::get_id(); });
     assert_true(ran == std::this_thread::get_id());
@@ -55,7 +74,7 @@ void all_background_jobs_run_on_one_thread(void**) {
     {
         TicketQueue queue;
         for (int index = 0; index < 5; ++index) {
-            queue.enqueue([&](uint64_t) { threads.push_back(std::this_thread::get_id()); });
+            enqueue(queue, [&](uint64_t) { threads.push_back(std::this_thread::get_id()); });
         }
     }
     assert_int_equal(threads.size(), 5);
@@ -64,7 +83,7 @@ void all_background_jobs_run_on_one_thread(void**) {
 
 // A job that waits for the gate.
 void queue_gated(TicketQueue& queue, std::promise<void>& gate, std::vector<int>& order) {
-    queue.enqueue([&](uint64_t) {
+    enqueue(queue, [&](uint64_t) {
         gate.get_future().wait();
         order.push_back(1);
     });
@@ -75,7 +94,7 @@ void a_synchronous_job_waits_for_those_before_it(void**) {
     std::promise<void> gate;
     std::vector<int> order;
     queue_gated(queue, gate, order);
-    queue.enqueue([&](uint64_t) { order.push_back(2); });
+    enqueue(queue, [&](uint64_t) { order.push_back(2); });
     gate.set_value();
     run(queue, [&](uint64_t ticket) { order.push_back(static_cast<int>(ticket)); });
     assert_true(order == std::vector<int>({1, 2, 3}));
@@ -95,7 +114,7 @@ void a_job_that_needs_no_turn_of_others_runs_at_once(void**) {
     std::vector<int> order;
     queue_gated(queue, gate, order);
     assert_false(queue.run_if_free(job));  // one is running, or about to
-    queue.enqueue(job);
+    enqueue(queue, job);
     assert_false(queue.run_if_free(job));
     gate.set_value();
     run(queue, job);
@@ -130,7 +149,7 @@ void a_job_that_throws_passes_its_turn(void**) {
         assert_string_equal(thrown.c_str(), std::to_string(index + 1).c_str());
     }
     std::promise<uint64_t> after;
-    queue.enqueue([&](uint64_t ticket) { after.set_value(ticket); });
+    enqueue(queue, [&](uint64_t ticket) { after.set_value(ticket); });
     assert_int_equal(after.get_future().get(), 4);
 }
 
@@ -138,7 +157,7 @@ void what_was_queued_runs_before_the_end(void**) {
     int ran = 0;
     {
         TicketQueue queue;
-        for (int index = 0; index < 100; ++index) queue.enqueue([&](uint64_t) { ++ran; });
+        for (int index = 0; index < 100; ++index) enqueue(queue, [&](uint64_t) { ++ran; });
     }
     assert_int_equal(ran, 100);
 }
@@ -147,10 +166,110 @@ void a_job_goes_when_it_has_run(void**) {
     TicketQueue queue;
     auto held = std::make_shared<int>(1);
     const std::weak_ptr<int> kept = held;
-    queue.enqueue([held](uint64_t) {});
+    enqueue(queue, [held](uint64_t) {});
     held.reset();
     run(queue, [](uint64_t) {});  // after it
     assert_true(kept.expired());
+}
+
+// A queue whose thread looks for nothing as long as a test lasts. It runs what is left at its end,
+// so what jobs refer to is declared before it.
+struct Unattended {
+    Unattended() {
+        ::setenv("TUTTI_PROGRESS", "60000000", 1);
+        queue.emplace();
+        ::unsetenv("TUTTI_PROGRESS");
+    }
+    std::optional<TicketQueue> queue;
+};
+
+// A job that notes its thread.
+std::function<void(uint64_t)> noting(std::vector<std::thread::id>& threads) {
+    return [&threads](uint64_t) { threads.push_back(std::this_thread::get_id()); };
+}
+
+bool are_all_here(const std::vector<std::thread::id>& threads, size_t count) {
+    return threads == std::vector(count, std::this_thread::get_id());
+}
+
+void a_thread_that_waits_for_a_job_runs_it_and_those_before_it(void**) {
+    std::vector<std::thread::id> threads;
+    Unattended unattended;
+    enqueue(*unattended.queue, noting(threads));
+    const uint64_t wanted = enqueue(*unattended.queue, noting(threads));
+    enqueue(*unattended.queue, noting(threads));
+    unattended.queue->run_up_to(wanted, Deadline::never());
+    assert_true(are_all_here(threads, 2));
+    unattended.queue->run_up_to(wanted, Deadline::never());
+    assert_int_equal(threads.size(), 2);
+}
+
+void a_thread_that_waits_for_its_turn_runs_what_is_in_front(void**) {
+    std::vector<std::thread::id> threads;
+    Unattended unattended;
+    for (int index = 0; index < 3; ++index) enqueue(*unattended.queue, noting(threads));
+    run(*unattended.queue, noting(threads));
+    assert_true(are_all_here(threads, 4));
+}
+
+void a_job_that_may_end_after_the_wait_runs_elsewhere(void**) {
+    std::promise<std::thread::id> ran;
+    Unattended unattended;
+    const auto job = [&](uint64_t) { ran.set_value(std::this_thread::get_id()); };
+    const uint64_t ticket =
+        enqueue(*unattended.queue, job, TicketQueue::Start::Soon, Deadline::after_ms(60'000));
+    unattended.queue->run_up_to(ticket, Deadline::after_ms(30'000));
+    assert_false(ran.get_future().get() == std::this_thread::get_id());
+}
+
+void a_job_that_is_to_begin_at_once_runs_elsewhere(void**) {
+    std::promise<std::thread::id> ran;
+    Unattended unattended;
+    const auto job = [&](uint64_t) { ran.set_value(std::this_thread::get_id()); };
+    const uint64_t ticket = enqueue(*unattended.queue, job, TicketQueue::Start::AtOnce);
+    unattended.queue->run_up_to(ticket, Deadline::never());
+    assert_false(ran.get_future().get() == std::this_thread::get_id());
+}
+
+void a_job_that_somebody_asks_for_begins_at_once(void**) {
+    std::promise<void> ran;
+    Unattended unattended;
+    unattended.queue->hurry(enqueue(*unattended.queue, [&](uint64_t) { ran.set_value(); }));
+    ran.get_future().wait();
+}
+
+void jobs_that_nobody_waits_for_run_all_the_same(void**) {
+    TicketQueue queue;
+    for (int turn = 0; turn < 50; ++turn) {
+        std::promise<void> ran;
+        enqueue(queue, [&](uint64_t) { ran.set_value(); });
+        ran.get_future().wait();
+        run(queue, [](uint64_t) {});
+    }
+}
+
+// Behind a call that another thread is in.
+void who_waits_for_a_job_waits_for_its_turn(void**) {
+    std::promise<void> gate;
+    std::promise<void> begun;
+    std::vector<std::thread::id> threads;
+    Unattended unattended;
+    TicketQueue& queue = *unattended.queue;
+    std::thread other([&] {
+        run(queue, [&](uint64_t) {
+            begun.set_value();
+            gate.get_future().wait();
+        });
+    });
+    begun.get_future().wait();
+    const uint64_t ticket = enqueue(queue, noting(threads));
+    queue.run_up_to(ticket, Deadline::at(Deadline::Clock::now()));  // not in time
+    assert_true(threads.empty());
+    gate.set_value();
+    queue.run_up_to(ticket, Deadline::never());
+    run(queue, [](uint64_t) {});
+    assert_int_equal(threads.size(), 1);
+    other.join();
 }
 
 void nothing_was_ever_asked_of_it(void**) {
@@ -178,7 +297,7 @@ void jobs_of_many_threads_never_overlap(void**) {
                     if ((index + turn) % 2 == 0) {
                         run(queue, job);
                     } else if (turn % 3 != 0 || !queue.run_if_free(job)) {
-                        queue.enqueue(job);
+                        enqueue(queue, job);
                     }
                 }
             });
@@ -208,7 +327,7 @@ void the_calls_of_one_thread_keep_their_order(void**) {
                     if (turn % 3 == 0) {
                         run(queue, job);
                     } else {
-                        queue.enqueue(job);
+                        enqueue(queue, job);
                     }
                 }
             });
@@ -235,6 +354,13 @@ int main() {
         TUTTI_TEST(a_job_that_throws_passes_its_turn),
         TUTTI_TEST(what_was_queued_runs_before_the_end),
         TUTTI_TEST(a_job_goes_when_it_has_run),
+        TUTTI_TEST(a_thread_that_waits_for_a_job_runs_it_and_those_before_it),
+        TUTTI_TEST(a_thread_that_waits_for_its_turn_runs_what_is_in_front),
+        TUTTI_TEST(a_job_that_may_end_after_the_wait_runs_elsewhere),
+        TUTTI_TEST(a_job_that_is_to_begin_at_once_runs_elsewhere),
+        TUTTI_TEST(a_job_that_somebody_asks_for_begins_at_once),
+        TUTTI_TEST(jobs_that_nobody_waits_for_run_all_the_same),
+        TUTTI_TEST(who_waits_for_a_job_waits_for_its_turn),
         TUTTI_TEST(nothing_was_ever_asked_of_it),
         TUTTI_TEST(jobs_of_many_threads_never_overlap),
         TUTTI_TEST(the_calls_of_one_thread_keep_their_order),

@@ -1,0 +1,40 @@
+#include "looks.hpp"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/environment.hpp"
+
+namespace tutti {
+
+namespace {
+
+constexpr int64_t usual_rest = 50;
+constexpr int64_t max_rest = 60'000'000;
+constexpr int longest = 4;                            // times the first rest
+constexpr std::chrono::microseconds max_idle{1'000};  // to be woken costs a caller more than looks
+
+}  // namespace
+
+Looks::Looks() : first_(environment_number("TUTTI_PROGRESS", 0, max_rest).value_or(usual_rest)) {}
+
+std::optional<Looks::Rest> Looks::next(bool is_busy) noexcept {
+    if (is_busy) idle_ = Rest::zero();
+    if (idle_ >= max_idle || are_off()) {
+        next_ = first_;
+        return std::nullopt;
+    }
+    const Rest rest = next_;
+    idle_ += rest;
+    next_ = std::min(2 * rest, longest * first_);
+    return rest;
+}
+
+void Looks::make_timers_exact() noexcept {
+    constexpr unsigned long nanoseconds = 1000;
+    (void)::prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0);
+}
+
+}  // namespace tutti
