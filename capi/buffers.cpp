@@ -38,7 +38,9 @@ void check_memory(const tutti_buffer& buffer, const Argument& argument) {
     }
 }
 
-View read(const tutti_buffer& buffer, const Argument& argument) {
+}  // namespace
+
+View read_buffer(const tutti_buffer& buffer, const Argument& argument) {
     check_place(buffer, argument);
     if (buffer.dtype > TUTTI_BOOL) {
         refuse(argument.text(), ".dtype is ", buffer.dtype, ", no known dtype");
@@ -56,8 +58,6 @@ View read(const tutti_buffer& buffer, const Argument& argument) {
     return {buffer.data, buffer.count, buffer.dtype, {buffer.device_type, buffer.device_index}};
 }
 
-}  // namespace
-
 void check_device(tutti_device_type type, int32_t index, const Argument& owner) {
     try {
         device::Driver::check_here(type, index, owner);
@@ -68,7 +68,7 @@ void check_device(tutti_device_type type, int32_t index, const Argument& owner) 
 
 View read_buffer(const tutti_buffer* buffer, const char* argument) {
     if (buffer == nullptr) refuse(argument, " is NULL");
-    return read(*buffer, {argument});
+    return read_buffer(*buffer, Argument{argument});
 }
 
 Views read_buffers(const tutti_buffer* buffers, size_t count, const char* argument) {
@@ -78,7 +78,7 @@ Views read_buffers(const tutti_buffer* buffers, size_t count, const char* argume
     Views views;
     views.reserve(count);
     for (size_t index = 0; index < count; ++index) {
-        views.push_back(read(buffers[index], {argument, static_cast<int64_t>(index)}));
+        views.push_back(read_buffer(buffers[index], {argument, static_cast<int64_t>(index)}));
     }
     return views;
 }

@@ -9,6 +9,7 @@ namespace tutti::capi {
 
 // Throws INVALID_ARGUMENT or UNSUPPORTED naming the field, for instance "output.count is -3".
 View read_buffer(const tutti_buffer* buffer, const char* argument);
+View read_buffer(const tutti_buffer& buffer, const Argument& argument);
 
 // Throws UNSUPPORTED or INVALID_ARGUMENT naming the field of `owner`.
 void check_device(tutti_device_type type, int32_t index, const Argument& owner);

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "base/argument.hpp"
 #include "group/coalescing.hpp"
 #include "group/group.hpp"
 #include "mesh/mesh.hpp"
@@ -131,6 +132,12 @@ public:
         if (slot_ != nullptr) return;
         refuse_handle(reinterpret_cast<uintptr_t>(handle), HandleTraits<Handle>::kind, argument);
     }
+    Pin(const Handle* handle, const Argument& argument) : Pin(handle) {
+        if (slot_ != nullptr) return;
+        refuse_handle(reinterpret_cast<uintptr_t>(handle), HandleTraits<Handle>::kind,
+                      argument.text());
+    }
+    Pin(const Handle* handle, const char* argument) : Pin(handle, Argument{argument}) {}
     ~Pin() {
         if (slot_ != nullptr) unpin_slot(*slot_);
     }

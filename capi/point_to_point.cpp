@@ -19,32 +19,37 @@ namespace {
 
 static_assert(sizeof(tutti_p2p_op) == 96 && offsetof(tutti_p2p_op, buffer) == 16);
 
-tutti::Message read_op(const tutti_p2p_op& op, const std::string& name, int group_size) {
-    const tutti::View view = capi::read_buffer(&op.buffer, (name + ".buffer").c_str());
+void read_op(const tutti_p2p_op& op, const tutti::Argument& name, int group_size, void* stream,
+             std::vector<tutti::Message>& batch) {
+    const tutti::View view = capi::read_buffer(op.buffer, name.at("buffer"));
     if (op.reserved_0 != 0 || op.reserved[0] != 0 || op.reserved[1] != 0) {
-        capi::refuse(name, " has a reserved field that is not 0; use TUTTI_P2P_OP_INIT");
+        capi::refuse(name.text(), " has a reserved field that is not 0; use TUTTI_P2P_OP_INIT");
     }
-    tutti::Message message;
+    const auto add = [&](auto&& message) {
+        message.stream = stream;
+        try {
+            check(message, group_size);
+        } catch (const tutti::Error& fault) {
+            capi::refuse(name.text(), ": ", fault.status().message);
+        }
+        batch.emplace_back(std::move(message));
+    };
     if (op.kind == TUTTI_ISEND) {
-        message = tutti::Send{view, op.group_peer, op.tag};
+        add(tutti::Send{view, op.group_peer, op.tag});
     } else if (op.kind == TUTTI_IRECV) {
-        message = tutti::Receive{view, op.group_peer, op.tag};
+        add(tutti::Receive{view, op.group_peer, op.tag});
     } else {
-        capi::refuse(name, ".kind is ", op.kind, ", neither TUTTI_ISEND nor TUTTI_IRECV");
+        capi::refuse(name.text(), ".kind is ", op.kind, ", neither TUTTI_ISEND nor TUTTI_IRECV");
     }
-    try {
-        check(message, group_size);
-    } catch (const tutti::Error& fault) {
-        capi::refuse(name, ": ", fault.status().message);
-    }
-    return message;
 }
 
-std::vector<tutti::Message> read_ops(const tutti_p2p_op* ops, size_t count, int group_size) {
+std::vector<tutti::Message> read_ops(const tutti_p2p_op* ops, size_t count, int group_size,
+                                     void* stream) {
     capi::need_array(ops, count, "ops");
     std::vector<tutti::Message> batch;
+    batch.reserve(count);
     for (size_t i = 0; i < count; ++i) {
-        batch.push_back(read_op(ops[i], capi::indexed("ops", i), group_size));
+        read_op(ops[i], {"ops", static_cast<int64_t>(i)}, group_size, stream, batch);
     }
     return batch;
 }
@@ -117,11 +122,9 @@ tutti_status tutti_batch_isend_irecv(tutti_group* group, const tutti_p2p_op* ops
                                      tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        auto batch = read_ops(ops, capi::read_count(count, "count"), pin->size());
         const auto given = capi::read_call_options(options, works != nullptr);
-        for (tutti::Message& message : batch) {
-            std::visit([&](auto& one) { one.stream = given.stream; }, message);
-        }
+        const auto batch =
+            read_ops(ops, capi::read_count(count, "count"), pin->size(), given.stream);
         if (works == nullptr) pin->check_may_wait("batch_isend_irecv");
         if (works == nullptr) return wait_for_all(pin->start(batch, given.timeout_ms));
         std::vector<capi::Reserved<tutti_work>> slots(batch.size());

@@ -26,6 +26,10 @@ tutti::Deadline read_limit(int64_t timeout_ms) {
     return tutti::Deadline::after_ms(timeout_ms == 0 ? -1 : timeout_ms);
 }
 
+tutti::Argument argument_of(size_t index) {
+    return {"works", static_cast<int64_t>(index)};
+}
+
 // The works that are not NULL, and their indexes in the caller's array.
 struct SharedWorks {
     std::vector<std::shared_ptr<tutti::Work>> all;
@@ -39,10 +43,26 @@ SharedWorks share_all(tutti_work* const* works, int64_t given_count) {
     shared.all.reserve(count);
     for (size_t i = 0; i < count; ++i) {
         if (works[i] == nullptr) continue;
-        shared.all.push_back(WorkPin(works[i], capi::indexed("works", i)).share());
+        shared.all.push_back(WorkPin(works[i], argument_of(i)).share());
         shared.indexes.push_back(i);
     }
     return shared;
+}
+
+// Nothing for one that is NULL.
+std::vector<WorkPin> pin_all(tutti_work* const* works, int64_t given_count) {
+    const size_t count = capi::read_count(given_count, "count");
+    capi::need_array(works, count, "works");
+    std::vector<WorkPin> pins;
+    pins.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+        if (works[i] == nullptr) {
+            pins.emplace_back(nullptr);
+        } else {
+            pins.emplace_back(works[i], argument_of(i));
+        }
+    }
+    return pins;
 }
 
 // How a work ended, as the result of the call; nothing to say of one that runs.
@@ -143,16 +163,20 @@ tutti_status tutti_work_wait_any(tutti_work* const* works, int64_t count, int64_
 tutti_status tutti_work_wait_all(tutti_work* const* works, int64_t count, int64_t timeout_ms,
                                  tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const SharedWorks shared = share_all(works, count);
+        const std::vector<WorkPin> pins = pin_all(works, count);
         const tutti::Deadline limit = read_limit(timeout_ms);
         const Range range([&] { return tutti::cat("wait for ", count, " works"); });
-        for (const auto& work : shared.all) work->check_may_wait();
-        for (size_t i = 0; i < shared.all.size(); ++i) {
-            if (!shared.all[i]->wait(limit)) {
-                wait_expired(timeout_ms, tutti::cat("works[", shared.indexes[i], "] is"));
+        for (const WorkPin& pin : pins) {
+            if (pin) pin->check_may_wait();
+        }
+        for (size_t i = 0; i < pins.size(); ++i) {
+            if (pins[i] && !pins[i]->wait(limit)) {
+                wait_expired(timeout_ms, argument_of(i).text() + " is");
             }
         }
-        for (const auto& work : shared.all) throw_failure(*work);
+        for (const WorkPin& pin : pins) {
+            if (pin) throw_failure(*pin);
+        }
     });
 }
 
