@@ -113,6 +113,11 @@ tutti::spawn::Plan read_plan(tutti_spawn_function function, void* user, int32_t 
     return plan;
 }
 
+class SpawnWork final : public tutti::Work {
+    using Work::Work;
+    [[nodiscard]] std::string describe() const override { return operation(); }
+};
+
 }  // namespace
 
 extern "C" {
@@ -137,7 +142,7 @@ tutti_status tutti_spawn(tutti_spawn_function function, void* user, int32_t npro
         }
         capi::Reserved<tutti_work> slot;
         auto spawned = std::make_shared<tutti::spawn::Spawn>(plan);
-        auto watched = std::make_shared<tutti::Work>([] { return "spawn"; }, "spawn");
+        auto watched = std::make_shared<SpawnWork>("spawn");
         tutti::start_thread("tutti-spawn", [watched, spawned, deadline]() mutable {
             const tutti::Status status = spawned->wait(deadline);
             spawned.reset();

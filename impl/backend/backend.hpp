@@ -11,6 +11,7 @@
 #include "call/flat.hpp"
 #include "call/message.hpp"
 #include "capabilities.hpp"
+#include "progress/helper.hpp"
 #include "work/work.hpp"
 
 namespace tutti {
@@ -65,6 +66,9 @@ public:
 
     // Ends a receive that was started here, if no message has come for it: true if so.
     virtual bool cancel(const Work& /*receive*/) noexcept { return false; }
+
+    // Helps the messages that were started here; null: no thread that waits need do so.
+    [[nodiscard]] virtual Helper* message_helper() noexcept { return nullptr; }
 
     // The whole message, on this thread. Throw; receive() returns the source.
     virtual void send(const Send& call, const Deadline& deadline);

@@ -19,6 +19,7 @@ public:
     void send(const Send& call, const Deadline& deadline) override;
     int receive(const Receive& call, const Deadline& deadline) override;
     bool cancel(const Work& receive) noexcept override { return messages_->cancel(receive); }
+    [[nodiscard]] Helper* message_helper() noexcept override { return messages_.get(); }
     void abort(const Status& status) noexcept override { messages_->abort(status); }
     void abort_messages(const Status& status) noexcept override { messages_->abort(status); }
 

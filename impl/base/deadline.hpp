@@ -19,9 +19,10 @@ public:
     static Deadline at(Clock::time_point when) { return Deadline(when); }
     // `timeout_ms` below 0 is never.
     static Deadline after_ms(int64_t timeout_ms) {
-        const auto now = Clock::now();
-        constexpr int64_t max_ms = int64_t{1000} * 3600 * 24 * 365 * 100;  // a century: no overflow
-        if (timeout_ms < 0 || timeout_ms > max_ms) return never();
+        return has_end(timeout_ms) ? after_ms(timeout_ms, Clock::now()) : never();
+    }
+    static Deadline after_ms(int64_t timeout_ms, Clock::time_point now) {
+        if (!has_end(timeout_ms)) return never();
         return Deadline(now + std::chrono::milliseconds(timeout_ms), timeout_ms);
     }
 
@@ -67,6 +68,10 @@ public:
     }
 
 private:
+    static constexpr bool has_end(int64_t timeout_ms) {
+        constexpr int64_t max_ms = int64_t{1000} * 3600 * 24 * 365 * 100;  // a century: no overflow
+        return timeout_ms >= 0 && timeout_ms <= max_ms;
+    }
     explicit Deadline(Clock::time_point when, int64_t timeout_ms = 0)
         : when_(when), timeout_ms_(timeout_ms) {}
     static constexpr Clock::time_point not_begun = Clock::time_point::min();

@@ -37,6 +37,14 @@ MemoryUse memory_of(const FlatCall& call) {
     return use;
 }
 
+size_t bytes_of(const FlatCall& call) {
+    size_t bytes = 0;
+    for (const ConstBytes input : call.inputs) bytes += input.size();
+    for (const Bytes output : call.outputs) bytes += output.size();
+    for (const FlatCall& one : call.calls) bytes += bytes_of(one);
+    return bytes;
+}
+
 }  // namespace
 
 // A timeout is that of one call.
@@ -158,7 +166,7 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
     const Route& route = backends_.of(call);
     enter(route, call, terms.stream, true);
     if (route.inlined == nullptr) {
-        return run_posted(route, std::move(call), deadline(terms.timeout_ms), std::move(use));
+        return run_posted(route, std::move(call), span_of(terms.timeout_ms), std::move(use));
     }
     const Deadline until = deadline_here(terms.timeout_ms);
     take_turn(call.fingerprint, until, [&](uint64_t sequence) {
@@ -182,11 +190,12 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
 
 // The turn is over when the call is posted: what comes next need not wait for its end.
 // With a stream, that waits for the end, and nobody here does.
-void Group::run_posted(const Route& route, FlatCall call, const Deadline& until, MemoryUse use) {
+void Group::run_posted(const Route& route, FlatCall call, const Span& span, MemoryUse use) {
+    const Deadline& until = span.deadline;
     void* const stream = call.stream;
     const bool is_beside = call.place == FlatCall::Place::Beside;
     const Fingerprint fingerprint = call.fingerprint;
-    const auto work = std::make_shared<Posted>(*this, route, std::move(call), until);
+    const auto work = std::make_shared<Posted>(*this, route, std::move(call), span);
     if (stream != nullptr) {
         keep_until_done(*work, std::move(use));
         work->put_in_background();
@@ -232,25 +241,27 @@ std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
     const profile::Range range = range_of(call.fingerprint);
     const InFlight entry(*this, call_name(call));
     if (is_nothing(call)) {
-        const auto work = std::make_shared<Work>(nullptr, call_name(call));
+        const auto work = std::make_shared<Work>(call_name(call));
         work->enqueued(std::make_shared<const NoStreamEvent>());
         work->finish({});
         return work;
     }
     const Route& route = backends_.of(call);
     enter(route, call, terms.stream, false);
-    const Deadline until = deadline(terms.timeout_ms);
+    const Span span = span_of(terms.timeout_ms);
     MemoryUse use = memory_of(call);
+    const bool is_long = bytes_of(call) >= Looks::long_bytes;
     const auto work =
-        std::make_shared<Posted>(*this, route, std::move(call), until, std::move(deliver));
+        std::make_shared<Posted>(*this, route, std::move(call), span, std::move(deliver));
     keep_until_done(*work, std::move(use));
     const bool ends_inline = route.inlined != nullptr;
     if (!ends_inline) work->put_in_background();
     const bool may_post_here = terms.may_post_here && !ends_inline && !compares_first_;
     const auto post_here = [&](uint64_t sequence) { work->run(sequence); };
     if (may_post_here && ticket_queue_->run_if_free(post_here)) return work;
-    const auto start = terms.may_post_here ? TicketQueue::Start::Soon : TicketQueue::Start::AtOnce;
-    work->set_sequence_number(ticket_queue_->enqueue(work, until, start));
+    auto start = terms.may_post_here ? TicketQueue::Start::Soon : TicketQueue::Start::AtOnce;
+    if (terms.may_post_here && is_long) start = TicketQueue::Start::AfterFirstRest;
+    work->set_sequence_number(ticket_queue_->enqueue(work, span.deadline, start));
     return work;
 }
 

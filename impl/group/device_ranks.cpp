@@ -267,7 +267,7 @@ void DeviceRanks::wait(const char* function, const Works& works) const {
 }
 
 std::shared_ptr<Work> DeviceRanks::join(const char* function, const Works& works) const {
-    auto all = std::make_shared<Work>(nullptr, function);
+    auto all = std::make_shared<Work>(function);
     all->set_sequence_number(works.front()->sequence_number());
     auto left = std::make_shared<std::atomic<size_t>>(works.size());
     const auto ended = [all, left, works, context = context(function)](const Status&) {

@@ -152,6 +152,11 @@ Deadline Group::deadline(int64_t timeout_ms) const {
     return Deadline::after_ms(effective_timeout(timeout_ms));
 }
 
+Group::Span Group::span_of(int64_t timeout_ms) const {
+    const auto now = Work::Clock::now();
+    return {now, Deadline::after_ms(effective_timeout(timeout_ms), now)};
+}
+
 Deadline Group::deadline_here(int64_t timeout_ms) const {
     return Deadline::after_ms_of_waiting(effective_timeout(timeout_ms));
 }

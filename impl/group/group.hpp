@@ -292,6 +292,12 @@ private:
     void message_failed() noexcept;
     std::string next_step(const SplitOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
+    // Of a call in the background, by one look at the clock.
+    struct Span {
+        Work::Clock::time_point start;
+        Deadline deadline;
+    };
+    [[nodiscard]] Span span_of(int64_t timeout_ms) const;
     // For a call that ends on the caller's thread before it returns.
     [[nodiscard]] Deadline deadline_here(int64_t timeout_ms) const;
     template <typename Ask>
@@ -301,13 +307,14 @@ private:
     [[nodiscard]] Status cause_for_others(const Status& status, const std::string& operation) const;
     template <typename Job>
     void take_turn(const Fingerprint& call, const Deadline& until, Job&& job);
-    void run_posted(const Route& route, FlatCall call, const Deadline& until, MemoryUse use);
+    void run_posted(const Route& route, FlatCall call, const Span& span, MemoryUse use);
     void post(const Route& route, FlatCall& call, uint64_t sequence, const Deadline& until,
               Posted& work) noexcept;
     template <typename Call>
     void check_message(const Call& call) const;
     template <typename Call>
-    [[nodiscard]] std::shared_ptr<MessageWork> work_of(const Call& call);
+    [[nodiscard]] std::shared_ptr<MessageWork> work_of(const Call& call,
+                                                       Work::Clock::time_point now);
     // A failure of `act` names the call.
     template <typename Call, typename Act>
     void with_context(const Call& call, Act&& act) const;
@@ -318,8 +325,8 @@ private:
     template <typename Call>
     void start_message(const Call& call, const Deadline& until, const std::shared_ptr<Work>& work);
     template <typename Call>
-    std::shared_ptr<Work> start_message(const Call& call, const Deadline& until);
-    std::shared_ptr<Work> start_landing(const Receive& call, const Deadline& until);
+    std::shared_ptr<Work> start_message(const Call& call, const Span& span);
+    std::shared_ptr<Work> start_landing(const Receive& call, const Span& span);
     template <typename Call>
     [[nodiscard]] Call entered(const Call& call) const;
     template <typename Call>

@@ -17,27 +17,37 @@ public:
             group_.check_not_destroyed();
             if (which == Of::Sound) group_.check_not_failed(operation);
         } catch (...) {
-            leave();
+            leave(group_);
             throw;
         }
     }
-    ~InFlight() { leave(); }
-    InFlight(const InFlight&) = delete;
-    InFlight& operator=(const InFlight&) = delete;
+    InFlight(InFlight&& other) noexcept
+        : group_(other.group_), has_left_(std::exchange(other.has_left_, true)) {}
+    InFlight& operator=(InFlight&&) = delete;
+    ~InFlight() {
+        if (!has_left_) leave(group_);
+    }
+
+    // Leaves when that goes instead.
+    [[nodiscard]] Afterwards leave_afterwards() && noexcept {
+        has_left_ = true;
+        return {[](void* group) noexcept { leave(*static_cast<Group*>(group)); }, &group_};
+    }
 
 private:
     // A waiting destroy() may end the group as soon as this call is not counted.
-    void leave() noexcept {
-        uint64_t inside = group_.inside_.load();
+    static void leave(Group& group) noexcept {
+        uint64_t inside = group.inside_.load();
         while ((inside & failed_bit) == 0) {
-            if (group_.inside_.compare_exchange_weak(inside, inside - in_flight_increment)) return;
+            if (group.inside_.compare_exchange_weak(inside, inside - in_flight_increment)) return;
         }
-        const Lock lock(group_.mutex_);
-        group_.inside_.fetch_sub(in_flight_increment);
-        group_.idle_.notify_all();
+        const Lock lock(group.mutex_);
+        group.inside_.fetch_sub(in_flight_increment);
+        group.idle_.notify_all();
     }
 
     Group& group_;
+    bool has_left_ = false;
 };
 
 }  // namespace tutti

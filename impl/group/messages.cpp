@@ -63,13 +63,23 @@ MemoryUse memory_of(const Receive& call) {
 // the end of the group waits until the backend is done with it, as other backends do themselves.
 class Group::MessageWork : public Work {
 public:
-    MessageWork(Group& group, Describe describe, const char* operation,
-                std::shared_ptr<Poller> poller = nullptr, std::shared_ptr<InFlight> entry = nullptr)
-        : Work(std::move(describe), operation),
+    // One whose failure tells of itself has no peer.
+    MessageWork(Group& group, const char* operation, Clock::time_point started)
+        : Work(operation, started), group_(group.weak_from_this()) {
+        belongs_to(&group);
+    }
+    MessageWork(Group& group, const char* operation, Clock::time_point started, const Route& route,
+                bool sends, int peer, int tag)
+        : Work(operation, started),
           group_(group.weak_from_this()),
-          poller_(std::move(poller)),
-          entry_(std::move(entry)) {}
+          poller_(route.poller),
+          what_(What{&group, sends, peer, tag}) {
+        belongs_to(&group);
+        if (ends_later(route)) entry_.emplace(group, operation);
+    }
 
+    // Before it is started: what moves it on threads that wait; null: nothing does.
+    void set_helper(Helper* helper) { helper_ = helper; }
     // The caller does not wait for it at once.
     void put_in_background() {
         if (!poller_) return;
@@ -82,24 +92,65 @@ public:
     void failure_is_known() const noexcept override {
         if (const auto group = this->group()) group->message_failed();
     }
+    void hurry() const noexcept override {
+        with_helper([](Helper& helper) { helper.hurry(); });
+    }
 
 protected:
     // Null: it has ended.
     [[nodiscard]] std::shared_ptr<Group> group() const { return group_.lock(); }
     [[nodiscard]] std::shared_ptr<Progress> progress() const override { return poller_; }
-    std::shared_ptr<void> settle(Status& /*status*/) noexcept override {
+    [[nodiscard]] std::string describe() const override {
+        if (!what_) return {};
+        const auto& [group, sends, peer, tag] = *what_;
+        return cat(described(operation(), sends, peer, tag), " on ", group->label());
+    }
+    Afterwards settle(Status& /*status*/) noexcept override {
         end_polling();
-        return std::move(entry_);
+        if (!entry_) return {};
+        Afterwards leaves = std::move(*entry_).leave_afterwards();
+        entry_.reset();
+        return leaves;
+    }
+    [[nodiscard]] const Helper* helper() const override { return helper_; }
+    void help(const IsOver& is_over, const Deadline& deadline) const override {
+        with_helper([&](Helper& helper) { helper.help(is_over, deadline); });
+    }
+    void look() const noexcept override {
+        with_helper([](Helper& helper) { helper.look(); });
     }
 
 private:
+    // The helper goes with the group, which all works end before.
+    template <typename Act>
+    void with_helper(Act&& act) const {
+        if (helper_ == nullptr) return;
+        const auto group = this->group();
+        if (!group) return;
+        std::optional<InFlight> entry;
+        try {
+            entry.emplace(*group, operation(), InFlight::Of::Any);
+        } catch (const Error&) {  // destroyed
+            return;
+        }
+        act(*helper_);
+    }
     void end_polling() noexcept {
         if (std::exchange(is_polled_for_, false)) poller_->end_background();
     }
 
+    struct What {
+        Group* group;  // which it ends before
+        bool sends;
+        int peer;
+        int tag;
+    };
+
     const std::weak_ptr<Group> group_;
     const std::shared_ptr<Poller> poller_;  // null: it is not polled
-    std::shared_ptr<InFlight> entry_;
+    std::optional<What> what_;
+    std::optional<InFlight> entry_;
+    Helper* helper_ = nullptr;
     bool is_polled_for_ = false;
 };
 
@@ -111,7 +162,7 @@ public:
         : MessageWork(group, std::forward<Others>(others)...) {}
 
     // The message is received by another work, and delivered then.
-    void deliver_from(const std::shared_ptr<Work>& moving) {
+    void deliver_from(const std::shared_ptr<MessageWork>& moving) {
         moving_ = moving;
         is_delivered_ = true;
     }
@@ -123,8 +174,24 @@ public:
         return group->cancel(is_delivered_ ? *moving : *this);
     }
 
+    void hurry() const noexcept override {
+        if (!is_delivered_) return MessageWork::hurry();
+        if (const auto moving = moving_.lock()) moving->hurry();
+    }
+
+protected:
+    // What can be done on a waiting thread is to move the message; the delivery follows.
+    void help(const IsOver& is_over, const Deadline& deadline) const override {
+        if (!is_delivered_) return MessageWork::help(is_over, deadline);
+        if (const auto moving = moving_.lock()) moving->wait(deadline);
+    }
+    void look() const noexcept override {
+        if (!is_delivered_) return MessageWork::look();
+        if (const auto moving = moving_.lock()) static_cast<void>(moving->poll());
+    }
+
 private:
-    std::weak_ptr<Work> moving_;
+    std::weak_ptr<MessageWork> moving_;
     bool is_delivered_ = false;
 };
 
@@ -146,22 +213,23 @@ void Group::check_message(const Call& call) const {
     backends_.check_plain(place_of(call).type, call.tag, peer_of(call), rank_);
 }
 
+// The backend that moves it. No send passes one that was started before and waits for a device.
 template <typename Call>
-std::shared_ptr<Group::MessageWork> Group::work_of(const Call& call) {
-    // It ends before the group does.
-    const auto what = [this, name = call_name(call), peer = peer_of(call), tag = call.tag] {
-        return cat(described(name, is_send<Call>, peer, tag), " on ", label());
-    };
-    const Route& route = backends_.of_message(call);
-    const auto entry =
-        ends_later(route) ? std::make_shared<InFlight>(*this, call_name(call)) : nullptr;
-    std::shared_ptr<MessageWork> work;
-    if constexpr (std::is_same_v<Call, Receive>) {
-        work = std::make_shared<ReceiveWork>(*this, what, call_name(call), route.poller, entry);
-    } else {
-        work = std::make_shared<MessageWork>(*this, what, call_name(call), route.poller, entry);
+Backend& Group::mover_of(const Call& call) const {
+    if constexpr (is_send<Call>) {
+        const bool is_here = call.buffer.device.type == TUTTI_CPU;
+        staged::Staged* const waiting = is_here ? backends_.waiting_before(call) : nullptr;
+        if (waiting != nullptr) return *waiting;
     }
-    work->belongs_to(this);
+    return *backends_.of_message(call).backend;
+}
+
+template <typename Call>
+std::shared_ptr<Group::MessageWork> Group::work_of(const Call& call, Work::Clock::time_point now) {
+    using Kind = std::conditional_t<is_send<Call>, MessageWork, ReceiveWork>;
+    auto work = std::make_shared<Kind>(*this, call_name(call), now, backends_.of_message(call),
+                                       is_send<Call>, peer_of(call), call.tag);
+    work->set_helper(mover_of(call).message_helper());
     return work;
 }
 
@@ -184,17 +252,6 @@ void Group::with_context(const Call& call, Act&& act) const {
                              " on ", label(), ": ", status.message);
         throw Error(status);
     }
-}
-
-// The backend that moves it. No send passes one that was started before and waits for a device.
-template <typename Call>
-Backend& Group::mover_of(const Call& call) const {
-    if constexpr (is_send<Call>) {
-        const bool is_here = call.buffer.device.type == TUTTI_CPU;
-        staged::Staged* const waiting = is_here ? backends_.waiting_before(call) : nullptr;
-        if (waiting != nullptr) return *waiting;
-    }
-    return *backends_.of_message(call).backend;
 }
 
 // The work that is on the stream by now comes before the message, unless an earlier call has
@@ -240,14 +297,14 @@ int Group::await_message(const Call& call, int64_t timeout_ms) {
     check_may_wait(call_name(call));
     const profile::Range range = range_of(call);
     const InFlight entry(*this, call_name(call));
-    const Deadline until = deadline(timeout_ms);
+    const Span span = span_of(timeout_ms);
     if (call.stream != nullptr) {
-        hold(*start_message(call, until), call.stream);
+        hold(*start_message(call, span), call.stream);
         return peer_of(call);
     }
     const MemoryUse use = memory_of(call);
-    const auto work = work_of(call);
-    start_message(call, until, work);
+    const auto work = work_of(call, span.start);
+    start_message(call, span.deadline, work);
     work->wait(Deadline::never());  // its own deadline ends it
     if (const Status status = *work->status(); !status.ok()) {
         membership_->message_failed();
@@ -257,30 +314,29 @@ int Group::await_message(const Call& call, int64_t timeout_ms) {
 }
 
 template <typename Call>
-std::shared_ptr<Work> Group::start_message(const Call& call, const Deadline& until) {
+std::shared_ptr<Work> Group::start_message(const Call& call, const Span& span) {
     if constexpr (std::is_same_v<Call, Receive>) {
         const tutti_device_type device = call.buffer.device.type;
         if (device != TUTTI_CPU && backends_.of_messages(device).staged != nullptr) {
-            return start_landing(call, until);
+            return start_landing(call, span);
         }
     }
-    const auto work = work_of(call);
+    const auto work = work_of(call, span.start);
     work->put_in_background();
     keep_until_done(*work, memory_of(call));
-    start_message(call, until, work);
+    start_message(call, span.deadline, work);
     return work;
 }
 
 // To a device, by way of memory of the CPU.
-std::shared_ptr<Work> Group::start_landing(const Receive& call, const Deadline& until) {
+std::shared_ptr<Work> Group::start_landing(const Receive& call, const Span& span) {
     staged::Staged& staged = *backends_.of_messages(call.buffer.device.type).staged;
     std::optional<staged::Staged::Landing> landing;
     with_context(call, [&] { landing = staged.prepare(entered(call)); });
     auto entry = std::make_shared<InFlight>(*this, call_name(call));
-    const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
-    work->belongs_to(this);
+    const auto work = std::make_shared<ReceiveWork>(*this, call_name(call), span.start);
     keep_until_done(*work, memory_of(call));
-    const auto moving = work_of(call);
+    const auto moving = work_of(call, span.start);
     moving->put_in_background();
     work->deliver_from(moving);
     const Receive host = landing->host;
@@ -291,7 +347,7 @@ std::shared_ptr<Work> Group::start_landing(const Receive& call, const Deadline& 
         },
         Callbacks::of_library());
     try {
-        start_message(host, until, moving);
+        start_message(host, span.deadline, moving);
     } catch (...) {
         moving->finish(current_status());
     }
@@ -302,14 +358,14 @@ std::shared_ptr<Work> Group::start(const Send& call, int64_t timeout_ms) {
     check_message(call);
     const profile::Range range = range_of(call);
     const InFlight entry(*this, call_name(call));
-    return start_message(call, deadline(timeout_ms));
+    return start_message(call, span_of(timeout_ms));
 }
 
 std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms) {
     check_message(call);
     const profile::Range range = range_of(call);
     const InFlight entry(*this, call_name(call));
-    return start_message(call, deadline(timeout_ms));
+    return start_message(call, span_of(timeout_ms));
 }
 
 std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
@@ -318,9 +374,9 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
     const profile::Range range = range_of(call);
     // As long as the delivery may come: destroy() waits for it.
     auto entry = std::make_shared<InFlight>(*this, call_name(call));
-    const auto work = std::make_shared<ReceiveWork>(*this, nullptr, call_name(call));
-    work->belongs_to(this);
-    const auto moving = work_of(call);
+    const Span span = span_of(timeout_ms);
+    const auto work = std::make_shared<ReceiveWork>(*this, call_name(call), span.start);
+    const auto moving = work_of(call, span.start);
     moving->put_in_background();
     work->deliver_from(moving);
     moving->then(
@@ -334,7 +390,7 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
             }
         },
         Callbacks::of_library());
-    start_message(call, deadline(timeout_ms), moving);
+    start_message(call, span.deadline, moving);
     return work;
 }
 
@@ -357,15 +413,15 @@ std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
         }
         batch = entered_all;
     }
-    const Deadline until = deadline(timeout_ms);
+    const Span span = span_of(timeout_ms);
     std::vector<std::shared_ptr<Work>> works(batch.size());
     const Together together(backends_);
     for (size_t index = 0; index < batch.size(); ++index) {
         try {
-            works[index] = std::visit([&](const auto& call) { return start_message(call, until); },
+            works[index] = std::visit([&](const auto& call) { return start_message(call, span); },
                                       batch[index]);
         } catch (...) {  // others run already
-            works[index] = std::make_shared<Work>(nullptr, call_name(batch[index]));
+            works[index] = std::make_shared<Work>(call_name(batch[index]));
             works[index]->finish(current_status());
         }
     }

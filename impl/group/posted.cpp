@@ -14,14 +14,14 @@ Status timed_out(int64_t timeout_ms) {
 
 }  // namespace
 
-Group::Posted::Posted(Group& group, const Route& route, FlatCall call, const Deadline& deadline,
+Group::Posted::Posted(Group& group, const Route& route, FlatCall call, const Span& span,
                       std::function<void()> deliver)
-    : Work(nullptr, call_name(call)),
+    : Work(call_name(call), span.start),
       group_(group),
       route_(route),
       call_(std::move(call)),
-      deadline_(deadline),
-      entry_(std::make_shared<InFlight>(group, operation())),
+      deadline_(span.deadline),
+      entry_(std::in_place, group, operation()),
       deliver_(std::move(deliver)),
       poller_(route.poller),
       queue_(group.ticket_queue_) {
@@ -56,18 +56,20 @@ void Group::Posted::leave_background() noexcept {
 }
 
 void Group::Posted::expire() noexcept {
-    std::shared_ptr<InFlight> inside;  // or the group might end meanwhile
-    {
+    std::optional<InFlight> inside;  // or the group might end meanwhile
+    try {
         const Lock lock(mutex_);
-        inside = entry_;
+        if (!entry_) return;
+        inside.emplace(group_, operation(), InFlight::Of::Any);
+    } catch (const Error&) {  // it is being destroyed, which ends this
+        return;
     }
-    if (!inside) return;
     const int64_t timeout_ms = deadline_.timeout_ms();
     late_after_ms_ = timeout_ms;
     group_.fail(timed_out(timeout_ms), call_.fingerprint, sequence_number(), false);
 }
 
-void Group::Posted::help(const Deadline& deadline) const {
+void Group::Posted::help(const IsOver& /*is_over*/, const Deadline& deadline) const {
     queue_->run_up_to(sequence_number(), deadline);
 }
 
@@ -84,7 +86,7 @@ void Group::Posted::deliver(Status& status) noexcept {
     }
 }
 
-std::shared_ptr<void> Group::Posted::settle(Status& status) noexcept {
+Afterwards Group::Posted::settle(Status& status) noexcept {
     leave_background();
     const int64_t late_after_ms = late_after_ms_;
     if (!status.ok()) {
@@ -96,7 +98,9 @@ std::shared_ptr<void> Group::Posted::settle(Status& status) noexcept {
     }
     deliver_ = nullptr;
     const Lock lock(mutex_);
-    return std::move(entry_);
+    Afterwards leaves = std::move(*entry_).leave_afterwards();
+    entry_.reset();
+    return leaves;
 }
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "backends.hpp"
 #include "group.hpp"
@@ -19,7 +20,7 @@ class Group::Posted final : public Work,
                             public std::enable_shared_from_this<Posted> {
 public:
     // `deliver` runs when the data have arrived, before the work is done, and fails only this rank.
-    Posted(Group& group, const Route& route, FlatCall call, const Deadline& deadline,
+    Posted(Group& group, const Route& route, FlatCall call, const Span& span,
            std::function<void()> deliver = nullptr);
     virtual ~Posted();
 
@@ -33,8 +34,8 @@ public:
     void expire() noexcept;
 
 protected:
-    std::shared_ptr<void> settle(Status& status) noexcept override;
-    void help(const Deadline& deadline) const override;
+    Afterwards settle(Status& status) noexcept override;
+    void help(const IsOver& is_over, const Deadline& deadline) const override;
     void hurry() const noexcept override;
     [[nodiscard]] std::shared_ptr<Progress> progress() const override { return poller_; }
 
@@ -47,7 +48,7 @@ private:
     FlatCall call_;
     const Deadline deadline_;
     Mutex mutex_;
-    std::shared_ptr<InFlight> entry_ TUTTI_GUARDED_BY(mutex_);  // null: it has ended
+    std::optional<InFlight> entry_ TUTTI_GUARDED_BY(mutex_);  // none: it has ended
     std::function<void()> deliver_;
     const std::shared_ptr<Poller> poller_;
     const std::shared_ptr<TicketQueue> queue_;  // where it waits for its turn

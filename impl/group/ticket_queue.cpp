@@ -101,7 +101,8 @@ uint64_t TicketQueue::enqueue(std::shared_ptr<Job> job, const Deadline& deadline
     has_new_ = true;
     if (start == Start::AtOnce || looks_.are_off()) {
         hurry_up_to(ticket);
-    } else if (sleeps_ == Sleep::Post) {
+    } else if (sleeps_ == Sleep::Post ||
+               (start == Start::AfterFirstRest && looks_.shorten() && sleeps_ == Sleep::Look)) {
         changed_.notify_one();
     }
     return ticket;

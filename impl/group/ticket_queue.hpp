@@ -36,9 +36,9 @@ public:
         bool begins_at_once_ = false;
         std::shared_ptr<Job> self_;  // while it is in the queue
     };
-    // A background job begins when a thread wants it or the group's thread has looked for it, or at
-    // once, on the group's thread alone.
-    enum class Start { Soon, AtOnce };
+    // A background job begins when a thread wants it or the group's thread has looked for it, which
+    // is after its first rest if the job is long; or at once, on the group's thread alone.
+    enum class Start { Soon, AfterFirstRest, AtOnce };
 
     TicketQueue() = default;
     // Runs all queued jobs first, so abort the backend before.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,48 @@ constexpr uint64_t calls_between_looks = 16;  // where none of them waits for lo
 constexpr std::chrono::milliseconds max_sleep{500};
 
 }  // namespace
+
+// What a thread waits for in await(): the end of its own operation,
+template <typename Kind>
+class Messages::OwnEnd {
+public:
+    static constexpr bool is_seen_in_lock = true;
+    explicit OwnEnd(Kind& operation) : operation_(operation) {}
+    [[nodiscard]] const Operation* operation() const { return &operation_; }
+    [[nodiscard]] bool is_over() const { return operation_.done.load(std::memory_order_seq_cst); }
+    // When time_out() is due; nothing: it has been called.
+    [[nodiscard]] std::optional<Clock::time_point> limit() const {
+        if (operation_.is_late) return std::nullopt;
+        return operation_.deadline.when();
+    }
+    void time_out(Queues& queues) {
+        if (!is_over()) queues.time_out(operation_);
+        operation_.is_late = true;
+    }
+
+private:
+    Kind& operation_;
+};
+
+// or that of works, or the time to give up.
+class Messages::EndOfWorks {
+public:
+    static constexpr bool is_seen_in_lock = false;
+    EndOfWorks(const IsOver& is_over, const Deadline& deadline)
+        : is_over_(is_over), limit_(deadline.when()) {}
+    [[nodiscard]] const Operation* operation() const { return nullptr; }
+    [[nodiscard]] bool is_over() const { return is_late_ || is_over_(); }
+    [[nodiscard]] std::optional<Clock::time_point> limit() const {
+        if (is_late_) return std::nullopt;
+        return limit_;
+    }
+    void time_out(Queues& /*queues*/) { is_late_ = true; }
+
+private:
+    const IsOver& is_over_;
+    const Clock::time_point limit_;
+    bool is_late_ = false;
+};
 
 Messages::Messages(Setting setting)
     : rank_(setting.rank),
@@ -80,7 +123,10 @@ void Messages::run(Kind& operation) {
         leave(after);
     }
     after.run(doorbell_);
-    if (waits) await(operation, is_driven);  // also if another thread has ended it by now
+    if (waits) {  // also if another thread has ended it by now
+        OwnEnd<Kind> end(operation);
+        await(end, is_driven);
+    }
     if (looks) look_around();  // a group that fails also ends messages between its other ranks
     if (!operation.status.ok()) throw Error(operation.status);
 }
@@ -89,6 +135,9 @@ template <typename Kind>
 void Messages::begin(std::unique_ptr<Kind> operation) {
     Deferred after;
     bool is_first_late = false;
+    const size_t operation_bytes = operation->call.buffer.size();
+    const Deadline& deadline = operation->deadline;
+    const bool may_be_late = deadline.timeout_ms() <= 0 && !deadline.is_never();
     {
         const Lock lock(mutex_);
         const bool is_driven = queues_.is_driven(operation->call);
@@ -97,8 +146,12 @@ void Messages::begin(std::unique_ptr<Kind> operation) {
         }
         queues_.set_driver(nullptr);
         queues_.post(*operation);
-        static_cast<void>(operation.release());       // it ends by itself from here on
-        if (is_driven) queues_.expire(Clock::now());  // one whose time is up already
+        static_cast<void>(operation.release());  // it ends by itself from here on
+        if (is_driven && may_be_late) queues_.expire(Clock::now());
+        has_new_ = true;
+        if (is_driven && operation_bytes >= Looks::long_bytes && looks_.shorten()) {
+            employed_.notify_one();
+        }
         employ_mover();
         queues_.take(after);
         is_first_late = queues_.next_expiry() < watched_;
@@ -138,7 +191,38 @@ void Messages::ring() noexcept {
     after.run(doorbell_);
 }
 
+// A first look often ends them, and then this thread never counts as one that waits.
+void Messages::help(const IsOver& is_over, const Deadline& deadline) {
+    look();
+    if (is_over()) return;
+    const Driving driving(driver_);
+    bool is_driven = false;
+    {
+        const Lock lock(mutex_);
+        is_driven = queues_.in_background() > 0;
+        if (!is_driven && driver_ == nullptr) return;
+        enter_wait();
+    }
+    EndOfWorks end(is_over, deadline);
+    await(end, is_driven);
+}
+
+void Messages::look() noexcept {
+    if (driver_ != nullptr) driver_->advance();
+    enter([this](Queues& queues) TUTTI_REQUIRES(mutex_) {
+        ++waits_;
+        if (queues.in_background() > 0) queues.advance();
+    });
+}
+
+void Messages::hurry() noexcept {
+    const Lock lock(mutex_);
+    is_hurried_ = true;
+    employed_.notify_one();
+}
+
 void Messages::enter_wait() {
+    ++waits_;
     ++waiters_;
     uncount_mover();
 }
@@ -168,13 +252,14 @@ void Messages::uncount_mover() {
     is_counted_ = false;
 }
 
-// Once the operation is done, this thread no longer counts as one that waits.
-Messages::Step Messages::step(Operation& operation) {
+// Once it is over, this thread no longer counts as one that waits. Works end without the lock.
+template <typename End>
+Messages::Step Messages::step(End& end) {
     Step step = driver_ != nullptr && driver_->advance() ? Step::Moved : Step::Nothing;
     if (!mutex_.try_lock()) return step;
-    queues_.set_driver(&operation);
-    if (!operation.done.load(std::memory_order_relaxed) && queues_.advance()) step = Step::Moved;
-    if (operation.done.load(std::memory_order_relaxed)) {
+    queues_.set_driver(end.operation());
+    if (!end.is_over() && queues_.advance()) step = Step::Moved;
+    if (end.is_over()) {
         step = Step::Done;
         leave_wait();
     }
@@ -182,38 +267,39 @@ Messages::Step Messages::step(Operation& operation) {
     leave(after);
     mutex_.unlock();
     after.run(doorbell_);
-    return step;
+    if (End::is_seen_in_lock || step == Step::Done || !end.is_over()) return step;
+    const Lock lock(mutex_);
+    leave_wait();
+    return Step::Done;
 }
 
 // What this thread moves is looked at often at first; for anything else the doorbell rings.
-template <typename Kind>
-void Messages::await(Kind& operation, bool is_driven) {
+template <typename End>
+void Messages::await(End& end, bool is_driven) {
     TUTTI_FAULT_POINT("shm.message");
     int spins = driver_ == nullptr ? 0 : driver_->spins();
     if (is_driven) spins = spins_;
     for (int spin = 0; spin < spins; ++spin) {
-        if (step(operation) == Step::Done) return;
+        if (step(end) == Step::Done) return;
         pause();
     }
     auto moved = Clock::now();
     if (!is_driven && driver_ == nullptr) moved -= waiter_yields;
     for (auto looked = moved;;) {
-        const Step last = step(operation);
+        const Step last = step(end);
         if (last == Step::Done) return;
         const auto now = Clock::now();
         if (last == Step::Moved) moved = now;
         auto longest = is_driven ? between_looks : max_sleep;
-        if (!operation.is_late) {
-            const auto when = operation.deadline.when();
-            if (now >= when) {
+        if (const auto limit = end.limit()) {
+            if (now >= *limit) {
                 enter([&](Queues& queues) {
-                    queues.set_driver(&operation);
-                    if (!operation.done.load(std::memory_order_relaxed)) queues.time_out(operation);
-                    operation.is_late = true;
+                    queues.set_driver(end.operation());
+                    end.time_out(queues);
                 });
                 continue;
             }
-            longest = std::min(longest, std::chrono::ceil<std::chrono::milliseconds>(when - now));
+            longest = std::min(longest, std::chrono::ceil<std::chrono::milliseconds>(*limit - now));
         }
         const bool dozes = now - moved >= waiter_yields;
         if (dozes || now - looked >= between_looks) {
@@ -221,23 +307,24 @@ void Messages::await(Kind& operation, bool is_driven) {
             look_around();
         }
         if (dozes) {
-            doze(operation, longest);
+            doze(end, longest);
         } else {
             ::sched_yield();
         }
     }
 }
 
-void Messages::doze(Operation& operation, Clock::duration longest) {
+template <typename End>
+void Messages::doze(End& end, Clock::duration longest) {
     doorbell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const uint32_t heard = doorbell_.rings.load(std::memory_order_seq_cst);
     bool moved = false;
     enter([&](Queues& queues) {
-        queues.set_driver(&operation);
-        moved = queues.advance() || operation.done.load(std::memory_order_seq_cst);
+        queues.set_driver(end.operation());
+        moved = queues.advance() || end.is_over();
         if (queues.in_background() > 0) longest = std::min<Clock::duration>(longest, between_looks);
     });
-    if (!moved) {
+    if (!moved && !end.is_over()) {
         if (driver_ != nullptr) driver_->leave();
         shm::await_ring(doorbell_, heard, longest);
         if (driver_ != nullptr) driver_->enter();
@@ -302,17 +389,34 @@ void Messages::close() noexcept {
     for (Peer* const peer : peers) peer->close();
 }
 
+// The mover's rest while callers move everything themselves. False: something was left alone.
+bool Messages::rest(Lock& lock) {
+    const bool has_some = queues_.in_background() > 0;
+    const bool had_some = std::exchange(has_left_, has_some);
+    const bool has_waits = std::exchange(seen_waits_, waits_) != waits_;
+    const bool begins = std::exchange(is_hurried_, false) || looks_.are_off();
+    if (has_some && (begins || (had_some && !has_waits))) {
+        looks_.found_something();
+        return false;
+    }
+    const bool is_busy = std::exchange(has_new_, false) || has_waits || has_some;
+    if (const auto until_look = looks_.next(is_busy)) {
+        employed_.wait(lock, Deadline::at(Clock::now() + *until_look));
+        return true;
+    }
+    is_idle_ = true;
+    employed_.wait(lock);
+    is_idle_ = false;
+    return true;
+}
+
 // The mover: advances everything in the background while no caller waits; looks around in any case.
 void Messages::move() noexcept {
+    Looks::make_timers_exact();
     Lock lock(mutex_);
     auto moved = Clock::now();
     for (auto looked = moved; !stopping_;) {
-        if (queues_.in_background() == 0) {
-            is_idle_ = true;
-            employed_.wait(lock);
-            is_idle_ = false;
-            continue;
-        }
+        if (rest(lock)) continue;
         const uint32_t heard = doorbell_.rings.load(std::memory_order_seq_cst);
         const bool is_needed = waiters_ == 0;
         if (is_needed) count_mover();

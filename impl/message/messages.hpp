@@ -20,6 +20,8 @@
 #include "call/message.hpp"
 #include "memory/waiting.hpp"
 #include "operation.hpp"
+#include "progress/helper.hpp"
+#include "progress/looks.hpp"
 #include "queues.hpp"
 #include "work/alarm.hpp"
 #include "work/work.hpp"
@@ -29,7 +31,7 @@ namespace tutti::message {
 // Why this rank cannot count on that one; for itself: why the group has failed. Any thread.
 using Trouble = std::function<Status(int rank)>;
 
-class Messages : public std::enable_shared_from_this<Messages> {
+class Messages : public Helper, public std::enable_shared_from_this<Messages> {
 public:
     struct Setting {
         int rank = 0;
@@ -40,9 +42,7 @@ public:
         Driver* driver = nullptr;           // of the channel; null: there is none to move
     };
     explicit Messages(Setting setting);
-    ~Messages();
-    Messages(const Messages&) = delete;
-    Messages& operator=(const Messages&) = delete;
+    ~Messages() override;
 
     // On this thread; throw a failure. Returns the source.
     void send(const Send& call, const Deadline& deadline);
@@ -50,6 +50,11 @@ public:
     // In the background.
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work);
     void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work);
+
+    // For threads that want the end of works.
+    void help(const IsOver& is_over, const Deadline& deadline) override;
+    void look() noexcept override;
+    void hurry() noexcept override;
 
     // Ends that receive, if no message has come for it: true if so.
     bool cancel(const Work& receive) noexcept;
@@ -82,13 +87,19 @@ private:
     template <typename Kind>
     void begin(std::unique_ptr<Kind> operation);
     template <typename Kind>
-    void await(Kind& operation, bool is_driven);
+    class OwnEnd;
+    class EndOfWorks;
+    template <typename End>
+    void await(End& end, bool is_driven);
     enum class Step { Nothing, Moved, Done };
-    Step step(Operation& operation);
-    void doze(Operation& operation, Clock::duration longest);
+    template <typename End>
+    Step step(End& end);
+    template <typename End>
+    void doze(End& end, Clock::duration longest);
     void look_around();
     void ring() noexcept;
     void move() noexcept;
+    bool rest(Lock& lock) TUTTI_REQUIRES(mutex_);
 
     // Under the lock.
     void leave(Deferred& after) noexcept TUTTI_REQUIRES(mutex_);
@@ -116,6 +127,12 @@ private:
     uint64_t calls_ TUTTI_GUARDED_BY(mutex_) = 0;                                    // here and now
     int waiters_ TUTTI_GUARDED_BY(mutex_) = 0;  // threads that move what there is
     bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
+    uint64_t waits_ TUTTI_GUARDED_BY(mutex_) = 0;  // that have begun
+    Looks looks_ TUTTI_GUARDED_BY(mutex_);
+    bool is_hurried_ TUTTI_GUARDED_BY(mutex_) = false;  // the mover begins now
+    bool has_new_ TUTTI_GUARDED_BY(mutex_) = false;     // in the background, since it looked
+    uint64_t seen_waits_ TUTTI_GUARDED_BY(mutex_) = 0;  // when it looked
+    bool has_left_ TUTTI_GUARDED_BY(mutex_) = false;    // something then
     bool is_idle_ TUTTI_GUARDED_BY(mutex_) = false;     // the mover waits to be employed,
     bool is_dozing_ TUTTI_GUARDED_BY(mutex_) = false;   // or for the doorbell,
     bool is_counted_ TUTTI_GUARDED_BY(mutex_) = false;  // as one of its sleepers

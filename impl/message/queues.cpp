@@ -14,10 +14,13 @@ void Deferred::run(shm::Doorbell& doorbell) noexcept {
     if (wakes) ring_after_exchange(doorbell);
     for (const auto& call : calls) call();
     calls.clear();
+    if (ended.empty()) return;
+    const auto now = Work::Clock::now();
     while (!ended.empty()) {
         const std::unique_ptr<Operation> operation(&ended.take_front());
-        operation->work->finish(operation->status, operation->source);
+        operation->work->finish(std::move(operation->status), operation->source, now);
     }
+    ring_after_exchange(doorbell);  // threads may wait for one of them
 }
 
 Queues::Queues(int rank, int size)

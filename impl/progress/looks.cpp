@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t usual_rest = 50;
 constexpr int64_t max_rest = 60'000'000;
-constexpr int longest = 4;                            // times the first rest
+constexpr int longest = 16;                           // times the first rest
 constexpr std::chrono::microseconds max_idle{1'000};  // to be woken costs a caller more than looks
 
 }  // namespace
@@ -24,12 +24,13 @@ std::optional<Looks::Rest> Looks::next(bool is_busy) noexcept {
     if (is_busy) idle_ = Rest::zero();
     if (idle_ >= max_idle || are_off()) {
         next_ = first_;
+        current_ = Rest::zero();
         return std::nullopt;
     }
-    const Rest rest = next_;
-    idle_ += rest;
-    next_ = std::min(2 * rest, longest * first_);
-    return rest;
+    current_ = next_;
+    idle_ += current_;
+    next_ = std::min(2 * current_, longest * first_);
+    return current_;
 }
 
 void Looks::make_timers_exact() noexcept {

@@ -228,7 +228,7 @@ void Reducer::finish() {
 std::shared_ptr<Work> Reducer::start_finish() {
     check_not_in_hook("reducer_finish");
     close();
-    const auto work = std::make_shared<Work>(nullptr, "reducer_finish");
+    const auto work = std::make_shared<Work>("reducer_finish");
     work->belongs_to(this);
     Lock lock(mutex_);
     if (is_reducing_ && failure_.ok()) {

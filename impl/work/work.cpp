@@ -9,24 +9,42 @@
 
 namespace tutti {
 
+// Behind the thread that finishes it.
+Work::~Work() {
+    if ((state_.load(std::memory_order_acquire) & watched) == 0) return;
+    const Lock lock(mutex_);
+}
+
+// False: the word has one of those bits, or the state is as late already.
+bool Work::advance_to(State next, uint32_t but_not_if) noexcept {
+    uint32_t word = state_.load(std::memory_order_relaxed);
+    do {
+        if ((word & but_not_if) != 0 || state_of(word) >= next) return false;
+    } while (!state_.compare_exchange_weak(word, (word & watched) | static_cast<uint32_t>(next),
+                                           std::memory_order_seq_cst));
+    return true;
+}
+
 void Work::enqueued(std::shared_ptr<const StreamEvent> end) noexcept {
     const Lock lock(mutex_);
-    if (state_ != State::Running) return;
-    state_ = State::Enqueued;
+    watch();
+    if (state() != State::Running) return;
     stream_end_ = std::move(end);
+    advance_to(State::Enqueued, 0);
     finished_.notify_all();
 }
 
 void Work::wait_enqueued() const {
     if (state() != State::Running) return;
-    help(Deadline::never());
+    help([this] { return state() != State::Running; }, Deadline::never());
     if (auto moves_it = progress()) {
         PollingWait polling({std::move(moves_it)});
         wait_polling(polling, Deadline::never(), State::Enqueued);
         return;
     }
     Lock lock(mutex_);
-    while (state_ == State::Running) finished_.wait(lock);
+    watch();
+    while (state() == State::Running) finished_.wait(lock);
 }
 
 std::shared_ptr<const StreamEvent> Work::stream_end() const {
@@ -34,24 +52,31 @@ std::shared_ptr<const StreamEvent> Work::stream_end() const {
     return stream_end_;
 }
 
-void Work::finish(Status status, int source) noexcept {
+void Work::finish(Status status, int source, Clock::time_point now) noexcept {
     if (ending_.exchange(true)) return;
-    if (!status.ok() && describe_) status.message = cat(describe_(), ": ", status.message);
+    if (!status.ok()) {
+        const std::string what = describe();
+        if (!what.empty()) status.message = cat(what, ": ", status.message);
+    }
     // A waiting thread may free this work as soon as it is finished; `settled` goes after that.
-    const std::shared_ptr<void> settled = settle(status);
+    const Afterwards settled = settle(status);
+    ended_ = now;
+    status_ = std::move(status);
+    source_ = source;
+    if (!advance_to(State::Finished, watched)) finish_watched();
+}
+
+void Work::finish_watched() noexcept {
     std::vector<std::shared_ptr<Waiter>> waiters;
     std::vector<std::unique_ptr<Callback>> callbacks;
     {
         const Lock lock(mutex_);
         kept_.reset();  // a program that has waited finds it given back
-        ended_ = Clock::now();
-        status_ = std::move(status);
-        source_ = source;
         waiters.swap(waiters_);
         callbacks.swap(callbacks_);
         for (const auto& callback : callbacks) callback->status = status_;
         // Under the lock, which whoever frees this work takes first.
-        state_ = State::Finished;
+        advance_to(State::Finished, 0);
         finished_.notify_all();
     }
     for (const auto& waiter : waiters) {
@@ -71,7 +96,8 @@ void Work::then(std::function<void(const Status&)> callback, Callbacks& thread) 
     thread.start_thread();
     {
         const Lock lock(mutex_);
-        if (state_ == State::Finished) {
+        watch();
+        if (is_completed()) {
             made->status = status_;
         } else {
             callbacks_.push_back(std::move(made));
@@ -82,12 +108,12 @@ void Work::then(std::function<void(const Status&)> callback, Callbacks& thread) 
 
 void Work::keep(std::shared_ptr<const void> resource) {
     const Lock lock(mutex_);
-    if (state_ != State::Finished) kept_ = std::move(resource);
+    watch();
+    if (!is_completed()) kept_ = std::move(resource);
 }
 
 std::optional<std::chrono::nanoseconds> Work::duration() const {
-    const Lock lock(mutex_);
-    if (state_ != State::Finished) return std::nullopt;
+    if (!is_completed()) return std::nullopt;
     return ended_ - started_;
 }
 
@@ -101,20 +127,22 @@ void Work::check_may_wait() const {
 
 bool Work::poll() const {
     if (is_completed()) return true;
-    hurry();
-    return false;
+    look();
+    return is_completed();
 }
 
 bool Work::wait(const Deadline& deadline) const {
     if (is_completed()) return true;
-    help(deadline);
+    help([this] { return is_completed(); }, deadline);
+    if (is_completed()) return true;
     if (auto moves_it = progress()) {
         PollingWait polling({std::move(moves_it)});
         return wait_polling(polling, deadline);
     }
     Lock lock(mutex_);
-    while (state_ != State::Finished) {
-        if (!finished_.wait(lock, deadline)) return state_ == State::Finished;
+    watch();
+    while (!is_completed()) {
+        if (!finished_.wait(lock, deadline)) return is_completed();
     }
     return true;
 }
@@ -125,7 +153,8 @@ bool Work::wait_polling(PollingWait& polling, const Deadline& deadline, State le
         Deadline rest = deadline;
         const bool rests = polling.poll(rest);
         Lock lock(mutex_);
-        if (state_ >= least) return true;
+        if (rests) watch();
+        if (state() >= least) return true;
         if (deadline.expired()) return false;
         if (rests) finished_.wait(lock, rest.or_earlier(deadline));
     }
@@ -167,7 +196,18 @@ std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> work
     std::optional<size_t> index = finished();
     if (index) return index;
     // This thread must see the end of any, so it does nothing that takes the time of one.
-    for (const auto& work : works) works.size() == 1 ? work->help(deadline) : work->hurry();
+    const Helper* const helper = works.front()->helper();
+    const bool moves_together =
+        works.size() == 1 ||
+        (helper != nullptr &&
+         std::ranges::all_of(works, [=](const auto& work) { return work->helper() == helper; }));
+    if (moves_together) {
+        works.front()->help([&] { return finished().has_value(); }, deadline);
+        index = finished();
+        if (index) return index;
+    } else {
+        for (const auto& work : works) work->hurry();
+    }
     std::vector<std::shared_ptr<Progress>> polled;
     for (const auto& work : works) {
         if (auto moves_it = work->progress()) polled.push_back(std::move(moves_it));
@@ -176,6 +216,7 @@ std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> work
     const auto waiter = std::make_shared<Waiter>();
     for (const auto& work : works) {
         const Lock lock(work->mutex_);
+        work->watch();
         work->waiters_.push_back(waiter);
     }
     index = finished();  // what finished before it knew of the waiter

@@ -17,6 +17,7 @@
 #include "base/status.hpp"
 #include "callbacks.hpp"
 #include "progress.hpp"
+#include "progress/helper.hpp"
 #include "stream_event.hpp"
 
 namespace tutti {
@@ -27,15 +28,31 @@ public:
     virtual ~Results() = default;
 };
 
+// Calls once, when it goes.
+class Afterwards {
+public:
+    Afterwards() = default;
+    Afterwards(void (*call)(void*) noexcept, void* with) : call_(call), with_(with) {}
+    Afterwards(Afterwards&& other) noexcept
+        : call_(std::exchange(other.call_, nullptr)), with_(other.with_) {}
+    Afterwards& operator=(Afterwards&&) = delete;
+    ~Afterwards() {
+        if (call_ != nullptr) call_(with_);
+    }
+
+private:
+    void (*call_)(void*) noexcept = nullptr;
+    void* with_ = nullptr;
+};
+
 class Work {
 public:
-    // Describes the operation in the message of a failure; asked only then.
-    using Describe = std::function<std::string()>;
+    using Clock = std::chrono::steady_clock;
 
     // `operation` is a literal: "all_reduce".
-    explicit Work(Describe describe = nullptr, const char* operation = "")
-        : describe_(std::move(describe)), operation_(operation) {}
-    virtual ~Work() { const Lock lock(mutex_); }  // behind the thread that finishes it
+    explicit Work(const char* operation = "", Clock::time_point started = Clock::now())
+        : operation_(operation), started_(started) {}
+    virtual ~Work();
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
@@ -43,7 +60,10 @@ public:
     // It is on its device's stream; what comes after `end` may count on its results.
     void enqueued(std::shared_ptr<const StreamEvent> end = nullptr) noexcept;
     // Ends the operation; only the first call counts. `source` is the rank a receive received from.
-    void finish(Status status, int source = -1) noexcept;
+    void finish(Status status, int source = -1) noexcept {
+        finish(std::move(status), source, Clock::now());
+    }
+    void finish(Status status, int source, Clock::time_point now) noexcept;
 
     // The owner of the operation; set before others know of this work.
     void belongs_to(const void* owner) { owner_ = owner; }
@@ -54,13 +74,14 @@ public:
     // Until it is finished. False if the deadline passed first; the operation goes on. The waiting
     // thread may do what is left of it.
     bool wait(const Deadline& deadline) const;
-    // Whether it is finished, for a thread that asks again until it is: what has not begun begins.
+    // Whether it is finished, for a thread that asks again until it is: what has not begun begins,
+    // and what can be moved is.
     [[nodiscard]] bool poll() const;
     // Until it is enqueued or finished.
     void wait_enqueued() const;
     // Its end on its device's stream; null: it is not enqueued, or has no device.
     [[nodiscard]] std::shared_ptr<const StreamEvent> stream_end() const;
-    [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
+    [[nodiscard]] State state() const { return state_of(state_.load(std::memory_order_seq_cst)); }
     [[nodiscard]] bool is_completed() const { return state() == State::Finished; }
     [[nodiscard]] bool has_succeeded() const { return is_completed() && status_.ok(); }
     // How it ended; nothing before.
@@ -96,11 +117,19 @@ public:
                                           const Deadline& deadline);
 
 protected:
+    // The operation in the message of a failure; asked only then. Empty: nothing.
+    [[nodiscard]] virtual std::string describe() const { return {}; }
     // Called once, when it ends, on the thread that finishes it and before others learn of it; may
-    // rewrite the status. The returned object lives until all waiting threads have been woken.
-    virtual std::shared_ptr<void> settle(Status& /*status*/) noexcept { return nullptr; }
-    // For a thread that is about to wait until the deadline at most: does what it can of it here.
-    virtual void help(const Deadline& /*deadline*/) const {}
+    // rewrite the status. What it returns is called when all waiting threads have been woken.
+    virtual Afterwards settle(Status& /*status*/) noexcept { return {}; }
+    // For a thread that is about to wait until `is_over`, or the deadline: does what it can of it
+    // here. The end of this work makes it over.
+    using IsOver = Helper::IsOver;
+    virtual void help(const IsOver& /*is_over*/, const Deadline& /*deadline*/) const {}
+    // Works with the same helper may be waited for together in one help().
+    [[nodiscard]] virtual const Helper* helper() const { return nullptr; }
+    // A thread asks again and again: moves what can be moved now.
+    virtual void look() const noexcept { hurry(); }
     // A thread wants its end and does nothing for it: what has not begun begins now.
     virtual void hurry() const noexcept {}
     // The progress that a waiting thread has to poll; null: nothing. The same from its making on.
@@ -113,26 +142,30 @@ private:
         bool woken TUTTI_GUARDED_BY(mutex) = false;
         void wait(PollingWait& polling, const Deadline& deadline);
     };
+    // In one word with the state: whether a thread must be notified of the end, or has left
+    // something here to be done then. Else the end takes no lock, and is the last use of this work.
+    static constexpr uint32_t watched = 4;
+    static State state_of(uint32_t word) { return static_cast<State>(word & 3); }
+    void watch() const noexcept { state_.fetch_or(watched, std::memory_order_seq_cst); }
+    bool advance_to(State next, uint32_t but_not_if) noexcept;
+    void finish_watched() noexcept;
     void forget(const std::shared_ptr<Waiter>& waiter);
     bool wait_polling(PollingWait& polling, const Deadline& deadline,
                       State least = State::Finished) const;
 
-    using Clock = std::chrono::steady_clock;
-
-    const Describe describe_;
     const char* const operation_;
+    const Clock::time_point started_;
     const void* owner_ = nullptr;
     std::shared_ptr<Results> results_;
-    const Clock::time_point started_ = Clock::now();
     std::atomic<bool> ending_{false};  // a thread is finishing it
     mutable Mutex mutex_;
     mutable Condition finished_;
-    // Changes under the lock. The end stays as it is once it is Finished.
-    std::atomic<State> state_{State::Running};
+    mutable std::atomic<uint32_t> state_{0};
+    // Written by the thread that finishes it before it is Finished.
     Status status_;
     int source_ = -1;
+    Clock::time_point ended_;
     std::atomic<uint64_t> sequence_number_{0};
-    Clock::time_point ended_ TUTTI_GUARDED_BY(mutex_);
     std::vector<std::unique_ptr<Callback>> callbacks_ TUTTI_GUARDED_BY(mutex_);
     std::vector<std::shared_ptr<Waiter>> waiters_ TUTTI_GUARDED_BY(mutex_);
     std::shared_ptr<const void> kept_ TUTTI_GUARDED_BY(mutex_);

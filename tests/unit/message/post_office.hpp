@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <new>
 #include <vector>
@@ -26,6 +27,30 @@ inline uint32_t seed() {
     static const uint32_t chosen = test_seed();
     return chosen;
 }
+
+// The thread that waits for every second one helps; the mover moves the others, and those that are
+// asked for.
+class LetterWork final : public Work {
+public:
+    explicit LetterWork(const std::shared_ptr<message::Messages>& messages) {
+        static std::atomic<unsigned> made{0};
+        if (made.fetch_add(1) % 2 == 0) messages_ = messages;
+    }
+
+protected:
+    void help(const IsOver& is_over, const Deadline& deadline) const override {
+        if (const auto messages = messages_.lock()) messages->help(is_over, deadline);
+    }
+    void look() const noexcept override {
+        if (const auto messages = messages_.lock()) messages->look();
+    }
+    void hurry() const noexcept override {
+        if (const auto messages = messages_.lock()) messages->hurry();
+    }
+
+private:
+    std::weak_ptr<message::Messages> messages_;
+};
 
 // A message under way and its memory, which goes with it: it must have ended before.
 struct Letter {
@@ -126,7 +151,7 @@ public:
 
     Letter send(int from, int to, int tag, std::vector<std::byte> data,
                 int64_t timeout_ms = for_ever, tutti_dtype dtype = TUTTI_UINT8) {
-        Letter letter{std::move(data), std::make_shared<Work>()};
+        Letter letter{std::move(data), new_work(from)};
         const auto count = static_cast<int64_t>(letter.data.size() / element_size(dtype));
         messages(from).start(Send{{letter.data.data(), count, dtype}, to, tag},
                              Deadline::after_ms(timeout_ms), letter.work);
@@ -138,7 +163,7 @@ public:
     }
     Letter receive(int at, int from, int tag, size_t bytes, int64_t timeout_ms = for_ever,
                    tutti_dtype dtype = TUTTI_UINT8) {
-        Letter letter{std::vector<std::byte>(bytes, untouched), std::make_shared<Work>()};
+        Letter letter{std::vector<std::byte>(bytes, untouched), new_work(at)};
         const auto count = static_cast<int64_t>(bytes / element_size(dtype));
         messages(at).start(Receive{{letter.data.data(), count, dtype}, from, tag},
                            Deadline::after_ms(timeout_ms), letter.work);
@@ -155,6 +180,10 @@ private:
         if (way().starts_with("shm")) return memory_.all();
         if (way().starts_with("mixed")) return memory_.next_to(rank);
         return {};
+    }
+
+    [[nodiscard]] std::shared_ptr<Work> new_work(int rank) const {
+        return std::make_shared<LetterWork>(messages_[static_cast<size_t>(rank)]);
     }
 
     RingMemory memory_;

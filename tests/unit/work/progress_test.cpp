@@ -145,15 +145,19 @@ void rests_grow_until_something_moves(void**) {
 // Notes the order of what happens when it ends.
 class SettledWork : public Work {
 public:
-    explicit SettledWork(std::vector<std::string>& notes)
-        : Work([] { return std::string("recv"); }), notes_(notes) {}
+    explicit SettledWork(std::vector<std::string>& notes) : notes_(notes) {}
 
 protected:
-    std::shared_ptr<void> settle(Status& status) noexcept override {
+    [[nodiscard]] std::string describe() const override { return "recv"; }
+    Afterwards settle(Status& status) noexcept override {
         notes_.push_back(cat(is_completed() ? "done: " : "running: ", status.message));
         status.message += ", settled";
         finish({TUTTI_ERR_BACKEND, -1, 0, "from within"});
-        return {this, [this](void*) { notes_.push_back(is_completed() ? "done" : "running"); }};
+        const auto note = [](void* self) noexcept {
+            const auto& work = *static_cast<SettledWork*>(self);
+            work.notes_.push_back(work.is_completed() ? "done" : "running");
+        };
+        return {note, this};
     }
 
 private:
