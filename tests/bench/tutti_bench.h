@@ -37,6 +37,10 @@ void read_options(int argc, char** argv, options* out);
 /* The same for what is found wrong later. */
 __attribute__((format(printf, 1, 2), noreturn)) void refuse(const char* format, ...);
 
+/* tutti_bench_usage.c */
+
+extern const char usage_text[];
+
 /* tutti_bench_driver.c */
 
 /* Becomes against.py, which calls this program for its share. */

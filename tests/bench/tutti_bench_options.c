@@ -10,69 +10,6 @@
 #include "numbers.h"
 #include "tutti_bench.h"
 
-static const char usage[] =
-    "usage: tutti-bench [options]\n"
-    "\n"
-    "Measures tutti's operations, between ranks that it starts on this machine or that a launcher\n"
-    "such as tuttirun has started. A barrier precedes each iteration. The time of an iteration is\n"
-    "that of its slowest rank. The output shows the median and the minimum. Every result is\n"
-    "checked once.\n"
-    "\n"
-    "  tutti-bench --op all_reduce,broadcast --ranks 2,4 --sizes 8:64M\n"
-    "  tutti-bench --against both --plot peers.svg --csv peers.csv\n"
-    "  tuttirun --nproc-per-node 4 tutti-bench --op all_to_all\n"
-    "\n"
-    "What to measure\n"
-    "  --op NAME,...        operations, separated by commas; all: every one of these\n"
-    "                         all_reduce broadcast reduce reduce_scatter all_gather all_to_all\n"
-    "                         barrier sendrecv_pingpong: the default\n"
-    "                         gather scatter\n"
-    "                         many_receives: messages of 8 bytes, at most 131072 of them, whose\n"
-    "                         receives are posted before, in the opposite order (2 ranks)\n"
-    "                         NAME_loop: NAME without barriers between iterations\n"
-    "                         ddp: 4 x 25 MiB at once; ddp_blocking: one after the other\n"
-    "                         store_set store_get store_add\n"
-    "                         all_gather_object broadcast_object_list gather_object\n"
-    "                         scatter_object_list: also NAME:small_dict, :dict_1MiB,\n"
-    "                         :text_16MiB, :random_16MiB\n"
-    "  --ranks N,...        numbers of ranks (2,4)\n"
-    "  --sizes SIZE,...     bytes of a rank's tensor, with K, M or G; FIRST:LAST in steps of 4\n"
-    "                       (8,1K,16K,256K,1M,16M,64M)\n"
-    "  --dtype NAME         dtype of the elements (float32)\n"
-    "  --data KIND          values of the elements (whole)\n"
-    "                         whole: small integers; ordinary: between -1 and 1\n"
-    "                         spread: over 60 powers of two; extreme: over the dtype's range\n"
-    "  --backend NAME       backend of the group (tutti chooses)\n"
-    "  --reproducible       exact sums, rounded once\n"
-    "\n"
-    "How to measure\n"
-    "  --iterations N       iterations of each number; auto: as many as fit 0.3 s, at least 30,\n"
-    "                       15 from 512 KiB on, 7 above 1 MiB (auto)\n"
-    "  --rewrite            write one value per cache line of the inputs before each barrier\n"
-    "  --alloc              use memory of tutti_memory_alloc; --alloc=both: also ordinary memory\n"
-    "  --unbound            do not bind ranks to processors; by default ranks are bound if each\n"
-    "                       can have its own processor\n"
-    "  --ways               show which algorithm each operation used, if its backend reports it\n"
-    "  --csv FILE           write peer,op,ranks,bytes,median_us,min_us,algbw_GBps; - is the\n"
-    "                       standard output, without a table\n"
-    "\n"
-    "Compare with others (needs python3)\n"
-    "  --against WHO,...    openmpi, mpich, both (of these), openmpi-tcp, mpich-tcp (over TCP\n"
-    "                       inside a host as well), pytorch, sockets (bare ones, for\n"
-    "                       ping-pong): alternating rounds, and ratios; plain: tutti\n"
-    "                       without --reproducible\n"
-    "  --plot FILE.svg      plot time and bandwidth by size\n"
-    "  --rounds N           number of rounds (5)\n"
-    "  --patience N         before each measurement, wait up to N half seconds for a quiet\n"
-    "                       machine (10); 0: do not wait\n"
-    "  --judge              exit with 1 if tutti is less than 1.8 times as fast as the fastest\n"
-    "                       other on the geometric mean (3 times with --alloc), slower in more\n"
-    "                       than 5 % of the cells, below 0.8 times in any cell, or misses a goal\n"
-    "                       beside pytorch or plain\n"
-    "\n"
-    "  --help               show this text\n"
-    "  --version            show the version\n";
-
 void refuse(const char* format, ...) {
     va_list values;
     va_start(values, format);
@@ -309,7 +246,7 @@ static void read_option(int option, const char* value, options* out) {
             out->patience = (int)read_number("--patience", value, 0, 1000);
             break;
         case 'h':
-            fputs(usage, stdout);
+            fputs(usage_text, stdout);
             exit(0);
         case 'v':
             printf("tutti-bench %s\n", tutti_version_string());
