@@ -40,6 +40,17 @@ int find_element_type(const char* name) {
     return -1;
 }
 
+static const char* const suffixes[] = {"", "_loop", "_async", "_overlap"};
+
+static int find_form(const char* suffix, const operation* op, form* out) {
+    for (int i = BLOCKING; i <= (op->forms ? OVERLAP : BLOCKING); ++i) {
+        if (strcmp(suffixes[i], suffix) != 0) continue;
+        *out = (form)i;
+        return 1;
+    }
+    return 0;
+}
+
 int find_operation(const char* name, cell* out) {
     for (int i = 0; i < operation_count; ++i) {
         const operation* const op = &operations[i];
@@ -47,16 +58,24 @@ int find_operation(const char* name, cell* out) {
         if (strncmp(name, op->name, length) != 0) continue;
         const char* const rest = name + length;
         out->op = op;
-        out->loop = op->loops && strcmp(rest, "_loop") == 0;
+        out->form = BLOCKING;
         out->value = op->of == ON_OBJECTS && *rest == ':' ? rest + 1 : NULL;
-        if (*rest == '\0' || out->loop || out->value != NULL) return 1;
+        if (out->value != NULL || find_form(rest, op, &out->form)) return 1;
     }
     return 0;
 }
 
+static void put_name(const char* op, const cell* of, char* text, size_t size) {
+    snprintf(text, size, "%s%s%s%s", op, suffixes[of->form], of->value == NULL ? "" : ":",
+             of->value == NULL ? "" : of->value);
+}
+
+void cell_name(const cell* of, char* text, size_t size) {
+    put_name(of->op->name, of, text, size);
+}
+
 void cell_label(const cell* of, char* text, size_t size) {
-    snprintf(text, size, "%s%s%s%s", of->op->label, of->loop ? "_loop" : "",
-             of->value == NULL ? "" : ":", of->value == NULL ? "" : of->value);
+    put_name(of->op->label, of, text, size);
 }
 
 int uses_store(const cell* of) {

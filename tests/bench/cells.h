@@ -39,8 +39,13 @@ typedef struct operation {
     const char* label; /* in tables; differs where earlier measurements have another name */
     operation_kind kind;
     family of;
-    int loops; /* whether it can be called back to back: then NAME_loop is an operation, too */
+    int forms; /* whether it is there in every form, not only in the first */
 } operation;
+
+/* How an operation is called: at once, back to back without barriers between, as a work that is
+ * waited for at once, or as a work beside which the caller computes. The name of a form but the
+ * first is a suffix: NAME_loop, NAME_async, NAME_overlap. */
+typedef enum form { BLOCKING, LOOP, ASYNC, OVERLAP } form;
 
 typedef struct element_type {
     const char* name;
@@ -61,7 +66,7 @@ enum { LARGE = 1 << 18, DDP_BUCKETS = 4, DDP_BUCKET_BYTES = 25 << 20, ADD_BYTES 
 
 typedef struct cell {
     const operation* op;
-    int loop;          /* back to back, no barrier between */
+    form form;
     const char* value; /* of operations on objects: which */
     int64_t bytes;     /* the tensor of a rank; where it is split, all its pieces */
     int element;       /* index into element_types */
@@ -75,11 +80,13 @@ typedef struct cell {
 /* The library that is measured. What can fail returns 0 if it did; the program then knows why. */
 typedef struct library {
     int rank, ranks;
-    int (*call)(const cell* of);
+    int (*call)(const cell* of);             /* returns when the operation is done */
     void (*after)(const cell* of);           /* what a call left behind, untimed; may be NULL */
     int (*check)(const cell* of, char* why); /* of operations on no tensor; may be NULL */
     int (*barrier)(void);
     int (*largest)(double* values, int64_t count); /* over the ranks, on every rank */
+    int (*start)(const cell* of);                  /* the operation, without waiting for it */
+    int (*finish)(void);                           /* waits for what was started */
 } library;
 
 enum { WHY = 400 }; /* bytes of a sentence */
@@ -91,14 +98,17 @@ typedef struct method {
 
 typedef struct result {
     double median_us, min_us;
+    double blocking_us; /* of OVERLAP: the blocking call, and so long the caller computed */
     int64_t iterations;
 } result;
 
 /* cells.c: the operations. */
 
-/* The operation of a name, which may end in _loop, or in :VALUE for objects. 0: there is none. */
+/* The operation of a name, which may end in the suffix of a form, or in :VALUE for objects. 0: there
+ * is none. */
 int find_operation(const char* name, cell* out);
-int find_element_type(const char* name); /* -1: there is none */
+int find_element_type(const char* name);                 /* -1: there is none */
+void cell_name(const cell* of, char* text, size_t size); /* as find_operation takes it */
 void cell_label(const cell* of, char* text, size_t size);
 int uses_store(const cell* of);
 int uses_tensor(const cell* of);
@@ -125,7 +135,16 @@ int is_right(const cell* of, int rank, int ranks, char* why);
 void rewrite_input(const cell* of, int rank, int ranks);
 void free_contents(void);
 
+/* overlap.c: calls in each form. */
+
+/* One call in the cell's form. 0: it failed. */
+int call_cell(const library* with, const cell* of);
+/* From now on the caller computes for so long in OVERLAP. 0: a call failed. */
+int compute_for(const library* with, double seconds);
+
 /* measure.c: the method. */
+
+double seconds_now(void);
 
 /* Checks a cell, then measures it. 0: a call failed, or `why`, which is empty otherwise, says what
  * was wrong. */

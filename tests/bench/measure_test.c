@@ -18,7 +18,7 @@ enum { RANKS = 3, FLOATS = 2049, BYTES = FLOATS * 4 };
 /* The contribution of each rank, at most RANKS pieces. */
 static float given[RANKS][FLOATS * RANKS];
 static float result_of_all[FLOATS * RANKS];
-static int own_rank, spoilt, calls, barriers;
+static int own_rank, spoilt, calls, barriers, pending;
 
 static cell cell_of(const char* name) {
     cell made = {NULL, 0, NULL, 0, FLOAT32, 0, 0, NULL, NULL};
@@ -65,7 +65,22 @@ static int call(const cell* of) {
     return 1;
 }
 
+/* The results come when they are waited for. */
+static const cell* started;
+
+static int start_one(const cell* of) {
+    assert_int_equal(pending++, 0);
+    started = of;
+    return 1;
+}
+
+static int finish_one(void) {
+    --pending;
+    return call(started);
+}
+
 static int barrier(void) {
+    assert_int_equal(pending, 0);
     ++barriers;
     return 1;
 }
@@ -85,7 +100,8 @@ static void contribute(const char* name) {
 }
 
 static int measured(const char* name, int64_t iterations, result* out, char* why) {
-    const library with = {own_rank, RANKS, call, NULL, NULL, barrier, largest};
+    const library with = {own_rank, RANKS,   call,      NULL,      NULL,
+                          barrier,  largest, start_one, finish_one};
     const method how = {iterations, 1};
     cell of = cell_of(name);
     calls = barriers = 0;
@@ -202,6 +218,34 @@ static void before_each_iteration_there_is_a_barrier_and_in_loops_there_is_none(
     assert_int_equal(barriers, 2 + 10 + 2);
 }
 
+static void works_are_waited_for_before_the_next_call(void** state) {
+    char why[WHY];
+    result got;
+    (void)state;
+    own_rank = 0;
+    contribute("all_gather");
+    assert_true(measured("all_gather_async", 40, &got, why));
+    assert_int_equal(calls, 1 + 10 + 40);
+    assert_int_equal(barriers, 2 + 10 + 40);
+    spoilt = 5;
+    assert_false(measured("all_gather_async", 40, &got, why));
+    assert_non_null(strstr(why, "all_gather_async"));
+}
+
+/* A blocking call seems to take 15.5 s, the median of 30, and a round of the computing more than a
+ * second: so there are few rounds. */
+static void beside_an_overlapped_call_the_ranks_compute(void** state) {
+    char why[WHY];
+    result got;
+    (void)state;
+    own_rank = 0;
+    contribute("all_reduce");
+    assert_true(measured("all_reduce_overlap", 40, &got, why));
+    assert_true(got.blocking_us >= 15.5e6 && got.blocking_us < 15.6e6);
+    assert_int_equal(calls, 1 + 10 + 30 + 10 + 40);
+    assert_true(got.median_us >= 20.5e6 && got.median_us < 20.6e6);
+}
+
 static void slow_operations_are_called_as_often_as_the_method_says(void** state) {
     char why[WHY];
     result got;
@@ -264,6 +308,8 @@ int main(void) {
         TEST(what_a_call_did_not_write_is_seen),
         TEST(the_median_and_the_least_are_told),
         TEST(before_each_iteration_there_is_a_barrier_and_in_loops_there_is_none),
+        TEST(works_are_waited_for_before_the_next_call),
+        TEST(beside_an_overlapped_call_the_ranks_compute),
         TEST(slow_operations_are_called_as_often_as_the_method_says),
         TEST(the_way_is_what_the_backend_says_of_a_call),
         TEST(small_tensors_have_pieces_of_one_element),

@@ -99,7 +99,7 @@ class Pytorch:
 
 def compile_peer(compiler, name, program):
     """One of our programs in C that measure others, with what all share."""
-    sources = [here / f"{part}.c" for part in f"{name} peer cells contents measure numbers".split()]
+    sources = [here / f"{part}.c" for part in f"{name} peer cells contents measure numbers overlap".split()]
     flags = ["-std=c99", "-D_GNU_SOURCE", "-O3"]
     subprocess.run([compiler, *flags, "-o", program, *sources, "-lm"], check=True)
 
@@ -154,7 +154,7 @@ class Mpi:
             return None
         if self.is_mpich and ranks > self.processors:
             sizes = [size for size in sizes if size >= least_of_mpich]
-            if not sizes or operation.endswith("_loop") or operation == "barrier":
+            if not sizes or operation.endswith("_loop") or operation.startswith("barrier"):
                 return None
         if operation == "ddp":
             operation = "ddp,ddp_blocking"  # what is faster counts

@@ -71,19 +71,26 @@ static void print_head(const cell* of, int ranks, const char* peer, const option
     if (uses_tensor(of))
         snprintf(content, sizeof content, "%s %ss, ", data_kinds[asked->data],
                  element_types[of->element].name);
-    printf("\n%s, %d rank%s, %s%s\n%12s %14s %14s %10s %11s%s\n", label, ranks,
+    printf("\n%s, %d rank%s, %s%s\n%12s %14s %14s %10s %11s%s%s\n", label, ranks,
            ranks == 1 ? "" : "s", content, peer, "size", "median us", "least us", "GB/s",
-           "iterations", asked->ways ? "  way" : "");
+           "iterations", of->form == OVERLAP ? "  overlap" : "", asked->ways ? "  way" : "");
+}
+
+/* The share of a blocking call that the caller's computing hid. */
+static double overlap_of(const result* measured) {
+    const double beside = measured->median_us - measured->blocking_us;
+    return 1 - beside / measured->blocking_us;
 }
 
 static void print_line(const cell* of, const result* measured, const char* way) {
-    char size[32], rate[32] = "-";
+    char size[32], rate[32] = "-", overlap[32] = "";
     const double speed = bandwidth(of, measured);
     if (speed > 0) snprintf(rate, sizeof rate, "%.4g", speed);
-    printf("%12s %14.3f %14.3f %10s %11lld%s%s\n",
+    if (of->form == OVERLAP) snprintf(overlap, sizeof overlap, " %8.2f", overlap_of(measured));
+    printf("%12s %14.3f %14.3f %10s %11lld%s%s%s\n",
            of->bytes == 0 ? "-" : size_text(of->bytes, size, sizeof size), measured->median_us,
-           measured->min_us, rate, (long long)measured->iterations, way == NULL ? "" : "  ",
-           way == NULL ? "" : way);
+           measured->min_us, rate, (long long)measured->iterations, overlap,
+           way == NULL ? "" : "  ", way == NULL ? "" : way);
     fflush(stdout);
 }
 
@@ -187,7 +194,7 @@ static int max_ranks(int element) {
 static tutti_status run_rank(int32_t local_rank, void* user, tutti_error* error) {
     job* const todo = (job*)user;
     char why[WHY] = "";
-    library with = {0, 0, NULL, NULL, NULL, barrier, largest};
+    library with = {0, 0, NULL, NULL, NULL, barrier, largest, start_call, finish_call};
     tutti_error_init(&failure, sizeof failure);
     if (todo->ranks > 0 && !todo->asked->unbound) bind_to_processor(local_rank, todo->ranks);
     tutti_group_options group = TUTTI_GROUP_OPTIONS_INIT;

@@ -6,10 +6,10 @@
 
 #include "cells.h"
 
-enum { MOST_OPERATIONS = 64, MOST_SIZES = 64, MOST_RANK_COUNTS = 16, MOST_RANKS = 256 };
+enum { MOST_OPERATIONS = 128, MOST_SIZES = 64, MOST_RANK_COUNTS = 16, MOST_RANKS = 256 };
 
 typedef struct options {
-    cell operations[MOST_OPERATIONS]; /* op, loop and value are set */
+    cell operations[MOST_OPERATIONS]; /* op, form and value are set */
     int operation_count;
     int64_t sizes[MOST_SIZES];
     int size_count;
@@ -53,6 +53,8 @@ extern tutti_error failure;
 /* Before a cell is measured; its memory is set. */
 void prepare_call(const cell* of);
 int call_once(const cell* of);
+int start_call(const cell* of);
+int finish_call(void);
 
 /* tutti_bench_memory.c */
 

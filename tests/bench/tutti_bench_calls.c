@@ -9,6 +9,7 @@ tutti_error failure = TUTTI_ERROR_INIT;
 static tutti_buffer input, output, bucket[DDP_BUCKETS], part[MOST_RANKS];
 static size_t part_count;
 static int32_t rank;
+static tutti_work* pending;
 
 static tutti_buffer section(const cell* of, void* from, int64_t first, int64_t count) {
     const size_t offset = (size_t)first * element_types[of->element].size;
@@ -100,37 +101,38 @@ static tutti_status reduce_buckets_in_turn(void) {
     return status;
 }
 
-static tutti_status call(const cell* of) {
+/* `work` NULL: waits. Else one of the operations that have all forms. */
+static tutti_status call(const cell* of, tutti_work** work) {
     tutti_group* const world = TUTTI_GROUP_WORLD;
     tutti_error* const error = &failure;
     switch (of->op->kind) {
         case ALL_REDUCE:
-            return tutti_all_reduce(world, &input, &output, TUTTI_SUM, NULL, NULL, error);
+            return tutti_all_reduce(world, &input, &output, TUTTI_SUM, NULL, work, error);
         case BROADCAST:
-            return tutti_broadcast(world, &input, 0, NULL, NULL, error);
+            return tutti_broadcast(world, &input, 0, NULL, work, error);
         case REDUCE:
-            return tutti_reduce(world, &input, rank == 0 ? &output : NULL, TUTTI_SUM, 0, NULL, NULL,
+            return tutti_reduce(world, &input, rank == 0 ? &output : NULL, TUTTI_SUM, 0, NULL, work,
                                 error);
         case REDUCE_SCATTER:
-            return tutti_reduce_scatter_tensor(world, &input, &output, TUTTI_SUM, NULL, NULL,
+            return tutti_reduce_scatter_tensor(world, &input, &output, TUTTI_SUM, NULL, work,
                                                error);
         case ALL_GATHER:
-            return tutti_all_gather_into_tensor(world, &input, &output, NULL, NULL, error);
+            return tutti_all_gather_into_tensor(world, &input, &output, NULL, work, error);
         case ALL_TO_ALL:
-            return tutti_all_to_all_single(world, &input, NULL, 0, &output, NULL, 0, NULL, NULL,
+            return tutti_all_to_all_single(world, &input, NULL, 0, &output, NULL, 0, NULL, work,
                                            error);
         case BARRIER:
-            return tutti_barrier(world, NULL, NULL, error);
+            return tutti_barrier(world, NULL, work, error);
         case PING_PONG:
             return ping_pong();
         case MANY_RECEIVES:
             return move_pieces(of);
         case GATHER:
             return tutti_gather(world, &input, part_count > 0 ? part : NULL, part_count, 0, NULL,
-                                NULL, error);
+                                work, error);
         case SCATTER:
             return tutti_scatter(world, part_count > 0 ? part : NULL, part_count, &output, 0, NULL,
-                                 NULL, error);
+                                 work, error);
         case DDP:
             return reduce_buckets();
         case DDP_BLOCKING:
@@ -141,5 +143,16 @@ static tutti_status call(const cell* of) {
 }
 
 int call_once(const cell* of) {
-    return call(of) == TUTTI_OK;
+    return call(of, NULL) == TUTTI_OK;
+}
+
+int start_call(const cell* of) {
+    pending = NULL;
+    return call(of, &pending) == TUTTI_OK;
+}
+
+int finish_call(void) {
+    const tutti_status status = tutti_work_wait(pending, TUTTI_DEFAULT_TIMEOUT, &failure);
+    tutti_work_release(pending);
+    return status == TUTTI_OK;
 }

@@ -41,9 +41,7 @@ static void add_lists(const options* asked) {
     static char names[MOST_LETTERS], ranks[MOST_LETTERS], sizes[MOST_LETTERS];
     char word[64];
     for (int i = 0; i < asked->operation_count; ++i) {
-        const cell* const one = &asked->operations[i];
-        snprintf(word, sizeof word, "%s%s%s%s", one->op->name, one->loop ? "_loop" : "",
-                 one->value == NULL ? "" : ":", one->value == NULL ? "" : one->value);
+        cell_name(&asked->operations[i], word, sizeof word);
         append(names, word);
     }
     for (int i = 0; i < asked->rank_count; ++i) append_number(ranks, asked->ranks[i]);

@@ -28,7 +28,7 @@ int find_way(const library* with, const cell* of, char* way) {
     if (with->rank == 0 &&
         tutti_set_log_callback(hear, NULL, NULL, TUTTI_LOG_TRACE, &failure) != TUTTI_OK)
         return 0;
-    const int called = with->call(of);
+    const int called = call_cell(with, of);
     if (with->after != NULL) with->after(of);
     /* Returns when all has been heard. */
     if (with->rank == 0 &&
