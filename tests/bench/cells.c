@@ -15,6 +15,9 @@ const operation operations[] = {
     {"many_receives", "many_receives", MANY_RECEIVES, OF_SIZE, 0},
     {"gather", "gather", GATHER, OF_SIZE, 1},
     {"scatter", "scatter", SCATTER, OF_SIZE, 1},
+    {"exchange", "exchange", EXCHANGE, OF_SIZE, 0},
+    {"exchange_call", "exchange_call", EXCHANGE_CALL, OF_SIZE, 0},
+    {"halo2d", "halo2d", HALO2D, OF_SIZE, 0},
     {"ddp", "ddp_4x25MiB", DDP, WITHOUT_SIZE, 0},
     {"ddp_blocking", "ddp_4x25MiB_blocking", DDP_BLOCKING, WITHOUT_SIZE, 0},
     {"store_set", "set", STORE_SET, ON_STORE, 0},
@@ -26,6 +29,9 @@ const operation operations[] = {
     {"scatter_object_list", "scatter_object_list", SCATTER_OBJECT_LIST, ON_OBJECTS, 0},
 };
 const int operation_count = sizeof operations / sizeof *operations;
+
+const char* const exchange_values[] = {"2x1", "2x8", "4x1", "4x8"};
+const int exchange_value_count = sizeof exchange_values / sizeof *exchange_values;
 
 const element_type element_types[] = {
     {"int8", 1},    {"uint8", 1},   {"int16", 2},     {"uint16", 2},      {"int32", 4},
@@ -59,7 +65,8 @@ int find_operation(const char* name, cell* out) {
         const char* const rest = name + length;
         out->op = op;
         out->form = BLOCKING;
-        out->value = op->of == ON_OBJECTS && *rest == ':' ? rest + 1 : NULL;
+        const int has_values = op->of == ON_OBJECTS || op->kind == EXCHANGE;
+        out->value = has_values && *rest == ':' ? rest + 1 : NULL;
         if (out->value != NULL || find_form(rest, op, &out->form)) return 1;
     }
     return 0;
@@ -90,8 +97,28 @@ int has_size(const cell* of) {
     return of->op->of == OF_SIZE || of->op->of == ON_STORE;
 }
 
-int is_for_two(const cell* of) {
+int has_messages(const cell* of) {
+    const operation_kind kind = of->op->kind;
+    return kind == EXCHANGE || kind == EXCHANGE_CALL || kind == HALO2D;
+}
+
+static int is_for_two(const cell* of) {
     return of->op->kind == PING_PONG || of->op->kind == MANY_RECEIVES;
+}
+
+int suits(const cell* of, int ranks) {
+    if (of->op->kind == EXCHANGE_CALL) return ranks % 2 == 0;
+    return !is_for_two(of) || ranks == 2;
+}
+
+const char* ranks_for(const cell* of) {
+    return of->op->kind == EXCHANGE_CALL ? "an even number of ranks"
+           : is_for_two(of)              ? "2 ranks"
+                                         : "any ranks";
+}
+
+const element_type* element_of(const cell* of) {
+    return &element_types[of->op->kind == HALO2D ? FLOAT64 : of->element];
 }
 
 int64_t messages_of(const cell* of) {
@@ -108,8 +135,16 @@ static void divide_into_messages(cell* of, int64_t size) {
     of->bytes = of->count * size;
 }
 
+/* The largest square that fits, of one element at least. */
+static void make_square(cell* of, int64_t size) {
+    of->piece = 1;
+    while ((of->piece + 1) * (of->piece + 1) <= of->count) ++of->piece;
+    of->count = of->piece * of->piece;
+    of->bytes = of->count * size;
+}
+
 void set_bytes(cell* of, int64_t bytes, int ranks) {
-    const int64_t size = (int64_t)element_types[of->element].size;
+    const int64_t size = (int64_t)element_of(of)->size;
     of->bytes = bytes;
     if (of->op->kind == DDP || of->op->kind == DDP_BLOCKING)
         of->bytes = (int64_t)DDP_BUCKETS * DDP_BUCKET_BYTES;
@@ -120,4 +155,5 @@ void set_bytes(cell* of, int64_t bytes, int ranks) {
     of->count = of->bytes / size;
     of->piece = of->count / ranks > 0 ? of->count / ranks : 1;
     if (of->op->kind == MANY_RECEIVES) divide_into_messages(of, size);
+    if (of->op->kind == HALO2D) make_square(of, size);
 }

@@ -20,6 +20,9 @@ typedef enum operation_kind {
     MANY_RECEIVES,
     GATHER,
     SCATTER,
+    EXCHANGE,
+    EXCHANGE_CALL,
+    HALO2D,
     DDP,
     DDP_BLOCKING,
     STORE_SET,
@@ -55,10 +58,14 @@ typedef struct element_type {
 /* Elements that are measured with, in the order of tutti's dtypes. */
 extern const element_type element_types[];
 extern const int element_type_count;
-enum { FLOAT32 = 10 };
+enum { FLOAT32 = 10, FLOAT64 = 11 };
 
 extern const operation operations[];
 extern const int operation_count;
+
+/* Neighbours and messages to each, of exchange. */
+extern const char* const exchange_values[];
+extern const int exchange_value_count;
 
 /* At most so many messages of MANY_RECEIVES, which are of so many bytes at least. */
 enum { MANY = 1 << 17, MANY_BYTES = 8 };
@@ -67,12 +74,13 @@ enum { LARGE = 1 << 18, DDP_BUCKETS = 4, DDP_BUCKET_BYTES = 25 << 20, ADD_BYTES 
 typedef struct cell {
     const operation* op;
     form form;
-    const char* value; /* of operations on objects: which */
-    int64_t bytes;     /* the tensor of a rank; where it is split, all its pieces */
+    const char* value; /* of operations on objects: which; of exchange: see exchange_values */
+    int64_t bytes;     /* the tensor of a rank; where it is split, all its pieces; of exchanges: a
+                          message */
     int element;       /* index into element_types */
     int64_t count;     /* elements of the tensor */
     int64_t piece;     /* elements of a piece, where the tensor is split among the ranks, or
-                          into messages */
+                          into messages; of HALO2D: of an edge */
     void* input;
     void* output;
 } cell;
@@ -87,6 +95,7 @@ typedef struct library {
     int (*largest)(double* values, int64_t count); /* over the ranks, on every rank */
     int (*start)(const cell* of);                  /* the operation, without waiting for it */
     int (*finish)(void);                           /* waits for what was started */
+    int (*sum)(double* value);                     /* over the ranks, on every rank */
 } library;
 
 enum { WHY = 400 }; /* bytes of a sentence */
@@ -104,8 +113,8 @@ typedef struct result {
 
 /* cells.c: the operations. */
 
-/* The operation of a name, which may end in the suffix of a form, or in :VALUE for objects. 0: there
- * is none. */
+/* The operation of a name, which may end in the suffix of a form, or in :VALUE for objects and
+ * exchange. 0: there is none. */
 int find_operation(const char* name, cell* out);
 int find_element_type(const char* name);                 /* -1: there is none */
 void cell_name(const cell* of, char* text, size_t size); /* as find_operation takes it */
@@ -113,7 +122,11 @@ void cell_label(const cell* of, char* text, size_t size);
 int uses_store(const cell* of);
 int uses_tensor(const cell* of);
 int has_size(const cell* of);
-int is_for_two(const cell* of);      /* ranks, no more and no less */
+int has_messages(const cell* of); /* those of messages.h */
+int suits(const cell* of, int ranks);
+const char* ranks_for(const cell* of); /* those that suit, in words */
+/* Type of the cell's elements; of HALO2D always float64. */
+const element_type* element_of(const cell* of);
 int64_t messages_of(const cell* of); /* of MANY_RECEIVES, each of a piece */
 /* Sets the counts for so many ranks. */
 void set_bytes(cell* of, int64_t bytes, int ranks);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cells.h"
+#include "messages.h"
 #include "numbers.h"
 
 enum { PERIOD = 1021, LARGEST_ELEMENT = 16, CACHE_LINE = 64, PAGE = 4096 };
@@ -56,9 +56,16 @@ static int64_t input_count(const cell* of, int rank, int ranks) {
             return rank < 2 ? of->count : 0;
         case MANY_RECEIVES:
             return rank == 0 ? of->count : 0;
+        case EXCHANGE:
+            return neighbours_of(of) * messages_each(of) * of->count;
         default:
             return of->count;
     }
+}
+
+static size_t input_size(const cell* of, int rank, int ranks) {
+    if (of->op->kind == HALO2D) return halo_size(of);
+    return (size_t)input_count(of, rank, ranks) * element_of(of)->size;
 }
 
 /* The memory written on a rank: equal parts, each a section of what a rank contributed, or of the
@@ -97,9 +104,25 @@ static writing written(const cell* of, int rank, int ranks) {
             return (writing){0, rank < 2, 1 - rank, 0, count};
         case MANY_RECEIVES:
             return (writing){0, rank == 1, 0, 0, count};
+        case EXCHANGE:
+            return (writing){0, neighbours_of(of), 0, 0, messages_each(of) * count};
+        case EXCHANGE_CALL:
+            return (writing){0, 1, neighbour(of, rank, ranks, 0), 0, count};
         default:
             return (writing){0, 0, 0, 0, 0};
     }
+}
+
+/* One of the parts. */
+static writing part_of(const cell* of, const writing* all, int rank, int ranks, int number) {
+    writing part = *all;
+    if (of->op->kind == EXCHANGE) {
+        part.source = neighbour(of, rank, ranks, number);
+        part.first = opposite_of(of, number) * part.count;
+    } else if (part.source != OF_ALL) {
+        part.source += number;
+    }
+    return part;
 }
 
 static uint32_t bits_of(int value) {
@@ -158,10 +181,10 @@ static void make_period(const cell* of, int source, int64_t first, int ranks,
 }
 
 void contents_size(const cell* of, int rank, int ranks, size_t* in, size_t* out) {
-    const size_t size = element_types[of->element].size;
+    const size_t size = element_of(of)->size;
     const writing writes = written(of, rank, ranks);
     const size_t write = (size_t)(writes.parts * writes.count) * size;
-    const size_t read = (size_t)input_count(of, rank, ranks) * size;
+    const size_t read = input_size(of, rank, ranks);
     *in = writes.in_place && write > read ? write : read > 0 ? read : size;
     *out = writes.in_place ? 0 : write > 0 ? write : size;
 }
@@ -175,6 +198,11 @@ int set_contents(cell* of, int rank, int ranks) {
     of->input = need(&inputs, in_bytes);
     of->output = out_bytes == 0 ? of->input : need(&outputs, out_bytes);
     if (of->input == NULL || of->output == NULL) return 0;
+    make_messages(of, rank, ranks);
+    if (of->op->kind == HALO2D) {
+        halo_fill(of, rank, ranks);
+        return 1;
+    }
     make_period(of, rank, 0, ranks, period);
     for (size_t at = 0; at < own; at += PERIOD * size) {
         const size_t left = own - at;
@@ -226,16 +254,17 @@ static int64_t wrong_sum(const cell* of, const unsigned char* part, int64_t coun
 }
 
 int is_right(const cell* of, int rank, int ranks, char* why) {
+    if (of->op->kind == HALO2D) return halo_is_right(of, rank, ranks, why);
     unsigned char period[PERIOD * LARGEST_ELEMENT];
     const writing writes = written(of, rank, ranks);
     const size_t size = element_types[of->element].size;
     for (int i = 0; i < writes.parts; ++i) {
         const unsigned char* const part =
             (const unsigned char*)of->output + (size_t)(i * writes.count) * size;
-        const int source = writes.source == OF_ALL ? OF_ALL : writes.source + i;
-        make_period(of, source, writes.first, ranks, period);
-        const int64_t wrong = source == OF_ALL && !sums_are_exact()
-                                  ? wrong_sum(of, part, writes.count, writes.first, ranks)
+        const writing what = part_of(of, &writes, rank, ranks, i);
+        make_period(of, what.source, what.first, ranks, period);
+        const int64_t wrong = what.source == OF_ALL && !sums_are_exact()
+                                  ? wrong_sum(of, part, writes.count, what.first, ranks)
                                   : wrong_element(of, part, writes.count, period);
         if (wrong < writes.count) {
             char label[64];
@@ -252,7 +281,7 @@ int is_right(const cell* of, int rank, int ranks, char* why) {
 }
 
 void rewrite_input(const cell* of, int rank, int ranks) {
-    const size_t size = (size_t)input_count(of, rank, ranks) * element_types[of->element].size;
+    const size_t size = input_size(of, rank, ranks);
     volatile unsigned char* const bytes = (volatile unsigned char*)of->input;
     /* The same value: for the caches and the other ranks that is a write like any other. */
     for (size_t at = 0; at < size; at += CACHE_LINE) bytes[at] = bytes[at];

@@ -21,7 +21,7 @@ static float result_of_all[FLOATS * RANKS];
 static int own_rank, spoilt, calls, barriers, pending;
 
 static cell cell_of(const char* name) {
-    cell made = {NULL, 0, NULL, 0, FLOAT32, 0, 0, NULL, NULL};
+    cell made = {NULL, BLOCKING, NULL, 0, FLOAT32, 0, 0, NULL, NULL};
     assert_true(find_operation(name, &made));
     set_bytes(&made, BYTES, RANKS);
     return made;
@@ -100,8 +100,8 @@ static void contribute(const char* name) {
 }
 
 static int measured(const char* name, int64_t iterations, result* out, char* why) {
-    const library with = {own_rank, RANKS,   call,      NULL,      NULL,
-                          barrier,  largest, start_one, finish_one};
+    const library with = {own_rank, RANKS,   call,      NULL,       NULL,
+                          barrier,  largest, start_one, finish_one, NULL};
     const method how = {iterations, 1};
     cell of = cell_of(name);
     calls = barriers = 0;

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <mpi.h>
 
+#include "messages.h"
 #include "peer.h"
 
 static int rank, ranks;
@@ -100,6 +101,9 @@ static int call(const cell* of) {
             return !MPI_Gather(in, count, type, out, count, type, 0, world);
         case SCATTER:
             return !MPI_Scatter(in, piece, type, out, piece, type, 0, world);
+        case EXCHANGE_CALL:
+            return !MPI_Sendrecv(in, count, type, rank ^ 1, 0, out, count, type, rank ^ 1, 0, world,
+                                 MPI_STATUS_IGNORE);
         case DDP:
             return !reduce_buckets(of, 1);
         case DDP_BLOCKING:
@@ -110,7 +114,24 @@ static int call(const cell* of) {
     }
 }
 
-static MPI_Request pending;
+static MPI_Request pending[MOST_MESSAGES];
+static int pending_count;
+
+static int start_messages(const cell* of) {
+    const MPI_Datatype of_one = of->op->kind == HALO2D ? MPI_DOUBLE : type;
+    const message* const each = messages_of_phase(message_phase());
+    int wrong = 0;
+    pending_count = message_count();
+    for (int i = 0; i < pending_count; ++i) {
+        const message* const one = &each[i];
+        const int count = (int)one->count;
+        wrong |= one->sends ? MPI_Isend(one->data, count, of_one, one->other, one->tag,
+                                        MPI_COMM_WORLD, &pending[i])
+                            : MPI_Irecv(one->data, count, of_one, one->other, one->tag,
+                                        MPI_COMM_WORLD, &pending[i]);
+    }
+    return !wrong;
+}
 
 static int start(const cell* of) {
     const MPI_Comm world = MPI_COMM_WORLD;
@@ -118,25 +139,27 @@ static int start(const cell* of) {
     void* const in = of->input;
     void* const out = of->output;
     check_counts(of);
+    if (has_messages(of)) return start_messages(of);
+    pending_count = 1;
     switch (of->op->kind) {
         case ALL_REDUCE:
-            return !MPI_Iallreduce(in, out, count, type, MPI_SUM, world, &pending);
+            return !MPI_Iallreduce(in, out, count, type, MPI_SUM, world, pending);
         case BROADCAST:
-            return !MPI_Ibcast(in, count, type, 0, world, &pending);
+            return !MPI_Ibcast(in, count, type, 0, world, pending);
         case REDUCE:
-            return !MPI_Ireduce(in, out, count, type, MPI_SUM, 0, world, &pending);
+            return !MPI_Ireduce(in, out, count, type, MPI_SUM, 0, world, pending);
         case REDUCE_SCATTER:
-            return !MPI_Ireduce_scatter_block(in, out, piece, type, MPI_SUM, world, &pending);
+            return !MPI_Ireduce_scatter_block(in, out, piece, type, MPI_SUM, world, pending);
         case ALL_GATHER:
-            return !MPI_Iallgather(in, count, type, out, count, type, world, &pending);
+            return !MPI_Iallgather(in, count, type, out, count, type, world, pending);
         case ALL_TO_ALL:
-            return !MPI_Ialltoall(in, piece, type, out, piece, type, world, &pending);
+            return !MPI_Ialltoall(in, piece, type, out, piece, type, world, pending);
         case BARRIER:
-            return !MPI_Ibarrier(world, &pending);
+            return !MPI_Ibarrier(world, pending);
         case GATHER:
-            return !MPI_Igather(in, count, type, out, count, type, 0, world, &pending);
+            return !MPI_Igather(in, count, type, out, count, type, 0, world, pending);
         case SCATTER:
-            return !MPI_Iscatter(in, piece, type, out, piece, type, 0, world, &pending);
+            return !MPI_Iscatter(in, piece, type, out, piece, type, 0, world, pending);
         default:
             die("MPI has no such operation");
             return 0;
@@ -144,7 +167,9 @@ static int start(const cell* of) {
 }
 
 static int finish(void) {
-    return !MPI_Wait(&pending, MPI_STATUS_IGNORE);
+    static MPI_Status statuses[MOST_MESSAGES];
+    return !(pending_count == 1 ? MPI_Wait(pending, MPI_STATUS_IGNORE)
+                                : MPI_Waitall(pending_count, pending, statuses));
 }
 
 static int barrier(void) {
@@ -153,6 +178,10 @@ static int barrier(void) {
 
 static int largest(double* values, int64_t count) {
     return !MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+}
+
+static int sum(double* value) {
+    return !MPI_Allreduce(MPI_IN_PLACE, value, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static int takes(int element) {
@@ -165,7 +194,8 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const peer mpi = {{rank, ranks, call, NULL, NULL, barrier, largest, start, finish}, takes, die};
+    const peer mpi = {
+        {rank, ranks, call, NULL, NULL, barrier, largest, start, finish, sum}, takes, die};
     measure_all(&mpi, argc, argv);
     MPI_Finalize();
     return 0;

@@ -1,4 +1,5 @@
-/* The numbers that ranks contribute. Private to contents.c and to whom chooses among them. */
+/* The numbers that ranks contribute. Private to contents.c, halo.c and
+ * to whom chooses among them. */
 #ifndef TUTTI_BENCH_NUMBERS_H
 #define TUTTI_BENCH_NUMBERS_H
 

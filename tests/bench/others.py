@@ -99,7 +99,8 @@ class Pytorch:
 
 def compile_peer(compiler, name, program):
     """One of our programs in C that measure others, with what all share."""
-    sources = [here / f"{part}.c" for part in f"{name} peer cells contents measure numbers overlap".split()]
+    parts = [name, *"peer cells contents halo measure messages numbers overlap".split()]
+    sources = [here / f"{part}.c" for part in parts]
     flags = ["-std=c99", "-D_GNU_SOURCE", "-O3"]
     subprocess.run([compiler, *flags, "-o", program, *sources, "-lm"], check=True)
 

@@ -1,8 +1,6 @@
 /* Calls in each form, and the computing beside a call: sums and products that depend on each other
  * and stay in registers, so that they leave memory and caches to the library. */
-#include <string.h>
-
-#include "cells.h"
+#include "messages.h"
 
 enum { CHAINS = 4, TRIES = 5 };
 static const double trial_s = 0.005; /* so long a trial of the speed takes at least */
@@ -23,7 +21,7 @@ static double time_of(int64_t count) {
     return seconds_now() - began;
 }
 
-/* Seconds of a round on the slowest rank; all ranks try at the same time, once. 0: a call failed. */
+/* Seconds of a round on the slowest rank; all ranks try at the same time. 0: a call failed. */
 static double seconds_per_round(const library* with) {
     static double known;
     int64_t count = 1024;
@@ -47,7 +45,8 @@ int compute_for(const library* with, double seconds) {
 }
 
 int call_cell(const library* with, const cell* of) {
-    if (of->form != ASYNC && of->form != OVERLAP) return with->call(of);
+    if (of->op->kind == HALO2D) return halo_round(with, of);
+    if (of->op->kind != EXCHANGE && of->form != ASYNC && of->form != OVERLAP) return with->call(of);
     if (!with->start(of)) return 0;
     if (of->form == OVERLAP) compute(rounds);
     return with->finish();

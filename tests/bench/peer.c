@@ -16,7 +16,7 @@ static void measure_one(const peer* it, const char* name, cell* of, const method
 
 void measure_all(const peer* it, int argc, char** argv) {
     const int ranks = it->with.ranks;
-    cell now = {NULL, 0, NULL, 0, 0, 0, 0, NULL, NULL};
+    cell now = {NULL, BLOCKING, NULL, 0, 0, 0, 0, NULL, NULL};
     if (argc != 8) it->die("usage: PEER OPERATIONS SIZES DTYPE DATA ITERATIONS REWRITE");
     const method how = {atoll(argv[6]), atoi(argv[7])};
     now.element = find_element_type(argv[4]);
@@ -25,7 +25,7 @@ void measure_all(const peer* it, int argc, char** argv) {
     use_data(find_data(argv[5]));
     for (char *names = argv[2], *name; (name = strsep(&names, ",")) != NULL;) {
         if (!find_operation(name, &now)) it->die(name);
-        if (is_for_two(&now) && ranks != 2) continue;
+        if (!suits(&now, ranks)) continue;
         char* const list = strdup(argv[3]);
         char* sizes = list;
         for (char* size; (size = strsep(&sizes, ",")) != NULL;) {

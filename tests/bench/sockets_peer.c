@@ -113,7 +113,8 @@ static pid_t divide(void) {
 
 int main(int argc, char** argv) {
     const pid_t child = divide();
-    const peer sockets = {{rank, 2, call, NULL, NULL, barrier, largest, NULL, NULL}, takes, die};
+    const peer sockets = {
+        {rank, 2, call, NULL, NULL, barrier, largest, NULL, NULL, NULL}, takes, die};
     int status = 0;
     measure_all(&sockets, argc, argv);
     if (rank == 0) waitpid(child, &status, 0);

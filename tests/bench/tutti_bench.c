@@ -28,6 +28,12 @@ static int largest(double* values, int64_t count) {
            TUTTI_OK;
 }
 
+static int sum(double* value) {
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(value, 1, TUTTI_FLOAT64);
+    return tutti_all_reduce(TUTTI_GROUP_WORLD, NULL, &buffer, TUTTI_SUM, NULL, NULL, &failure) ==
+           TUTTI_OK;
+}
+
 /* Gives each rank a processor of its own, if there is one for each: two that share one while
  * another has nothing to do measure the scheduler. Open MPI does the same. */
 static void bind_to_processor(int local_rank, int ranks) {
@@ -70,7 +76,7 @@ static void print_head(const cell* of, int ranks, const char* peer, const option
     cell_label(of, label, sizeof label);
     if (uses_tensor(of))
         snprintf(content, sizeof content, "%s %ss, ", data_kinds[asked->data],
-                 element_types[of->element].name);
+                 element_of(of)->name);
     printf("\n%s, %d rank%s, %s%s\n%12s %14s %14s %10s %11s%s%s\n", label, ranks,
            ranks == 1 ? "" : "s", content, peer, "size", "median us", "least us", "GB/s",
            "iterations", of->form == OVERLAP ? "  overlap" : "", asked->ways ? "  way" : "");
@@ -136,7 +142,7 @@ static int run_cell(const job* todo, cell* of, library* with, int first, char* w
 
 static int wanted(const job* todo, const cell* of, int ranks) {
     if (todo->store_only >= 0 && uses_store(of) != todo->store_only) return 0;
-    return !is_for_two(of) || ranks == 2;
+    return suits(of, ranks);
 }
 
 static int run_cells(const job* todo, library* with, char* why) {
@@ -149,9 +155,9 @@ static int run_cells(const job* todo, library* with, char* why) {
         cell now = asked->operations[i];
         now.element = asked->element;
         if (!wanted(todo, &now, with->ranks)) {
-            if (is_for_two(&now) && with->rank == 0 && todo->store_only != 1)
-                fprintf(stderr, "tutti-bench: %s is for 2 ranks, left out for %d\n", now.op->name,
-                        with->ranks);
+            if (!suits(&now, with->ranks) && with->rank == 0 && todo->store_only != 1)
+                fprintf(stderr, "tutti-bench: %s is for %s, left out for %d\n", now.op->name,
+                        ranks_for(&now), with->ranks);
             continue;
         }
         for (int j = 0; j < (has_size(&now) ? asked->size_count : 1); ++j) {
@@ -194,7 +200,7 @@ static int max_ranks(int element) {
 static tutti_status run_rank(int32_t local_rank, void* user, tutti_error* error) {
     job* const todo = (job*)user;
     char why[WHY] = "";
-    library with = {0, 0, NULL, NULL, NULL, barrier, largest, start_call, finish_call};
+    library with = {0, 0, NULL, NULL, NULL, barrier, largest, start_call, finish_call, sum};
     tutti_error_init(&failure, sizeof failure);
     if (todo->ranks > 0 && !todo->asked->unbound) bind_to_processor(local_rank, todo->ranks);
     tutti_group_options group = TUTTI_GROUP_OPTIONS_INIT;
@@ -255,6 +261,7 @@ static int run_under_launcher(const options* asked) {
                 size == NULL ? "" : size);
         return 2;
     }
+    if (size != NULL) check_ranks(asked, atoi(size));
     if (first) all.csv = open_csv(asked->csv, asked->ways);
     return run_rank(0, &all, &error) == TUTTI_OK ? 0 : tell(&error);
 }

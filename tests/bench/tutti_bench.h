@@ -10,7 +10,7 @@ enum { MOST_OPERATIONS = 128, MOST_SIZES = 64, MOST_RANK_COUNTS = 16, MOST_RANKS
 
 typedef struct options {
     cell operations[MOST_OPERATIONS]; /* op, form and value are set */
-    int operation_count;
+    int operation_count, everything;  /* everything: all were asked for in one word */
     int64_t sizes[MOST_SIZES];
     int size_count;
     int ranks[MOST_RANK_COUNTS];
@@ -34,6 +34,8 @@ typedef struct options {
 
 /* Says what is wrong with an option, and exits with 2. */
 void read_options(int argc, char** argv, options* out);
+/* The same where an operation is not for so many ranks, unless all were asked for. */
+void check_ranks(const options* all, int ranks);
 /* The same for what is found wrong later. */
 __attribute__((format(printf, 1, 2), noreturn)) void refuse(const char* format, ...);
 

@@ -1,6 +1,7 @@
 /* One call of each operation on tensors. */
 #include <stdlib.h>
 
+#include "messages.h"
 #include "tutti_bench.h"
 
 tutti_error failure = TUTTI_ERROR_INIT;
@@ -9,7 +10,10 @@ tutti_error failure = TUTTI_ERROR_INIT;
 static tutti_buffer input, output, bucket[DDP_BUCKETS], part[MOST_RANKS];
 static size_t part_count;
 static int32_t rank;
-static tutti_work* pending;
+static tutti_p2p_op exchanged[2][MOST_MESSAGES]; /* by phase */
+
+static tutti_work* pending[MOST_MESSAGES];
+static int64_t pending_count;
 
 static tutti_buffer section(const cell* of, void* from, int64_t first, int64_t count) {
     const size_t offset = (size_t)first * element_types[of->element].size;
@@ -18,12 +22,25 @@ static tutti_buffer section(const cell* of, void* from, int64_t first, int64_t c
     return made;
 }
 
+static void prepare_messages(const cell* of) {
+    const tutti_dtype dtype = (tutti_dtype)(element_of(of) - element_types);
+    for (int phase = 0; phase < 2; ++phase)
+        for (int i = 0; i < message_count(); ++i) {
+            const message* const one = &messages_of_phase(phase)[i];
+            const tutti_p2p_op made =
+                TUTTI_P2P_OP_INIT(one->sends ? TUTTI_ISEND : TUTTI_IRECV, one->data, one->count,
+                                  dtype, one->other, one->tag);
+            exchanged[phase][i] = made;
+        }
+}
+
 void prepare_call(const cell* of) {
     const int32_t ranks = tutti_get_world_size(TUTTI_GROUP_WORLD);
     const operation_kind kind = of->op->kind;
     const int all = kind == REDUCE_SCATTER || kind == ALL_TO_ALL;
     rank = tutti_get_rank(TUTTI_GROUP_WORLD);
     part_count = 0;
+    if (has_messages(of)) prepare_messages(of);
     input = section(of, of->input, 0, all ? of->piece * ranks : of->count);
     output = section(of, of->output, 0,
                      kind == REDUCE_SCATTER || kind == SCATTER ? of->piece
@@ -133,6 +150,8 @@ static tutti_status call(const cell* of, tutti_work** work) {
         case SCATTER:
             return tutti_scatter(world, part_count > 0 ? part : NULL, part_count, &output, 0, NULL,
                                  work, error);
+        case EXCHANGE_CALL:
+            return tutti_batch_isend_irecv(world, exchanged[0], message_count(), NULL, NULL, error);
         case DDP:
             return reduce_buckets();
         case DDP_BLOCKING:
@@ -147,12 +166,23 @@ int call_once(const cell* of) {
 }
 
 int start_call(const cell* of) {
-    pending = NULL;
-    return call(of, &pending) == TUTTI_OK;
+    tutti_status status;
+    pending[0] = NULL;
+    pending_count = 1;
+    if (has_messages(of)) {
+        pending_count = message_count();
+        status = tutti_batch_isend_irecv(TUTTI_GROUP_WORLD, exchanged[message_phase()],
+                                         pending_count, NULL, pending, &failure);
+    } else {
+        status = call(of, pending);
+    }
+    return status == TUTTI_OK;
 }
 
 int finish_call(void) {
-    const tutti_status status = tutti_work_wait(pending, TUTTI_DEFAULT_TIMEOUT, &failure);
-    tutti_work_release(pending);
+    const tutti_status status = pending_count == 1
+                                    ? tutti_work_wait(pending[0], 0, &failure)
+                                    : tutti_work_wait_all(pending, pending_count, 0, &failure);
+    for (int64_t i = 0; i < pending_count; ++i) tutti_work_release(pending[i]);
     return status == TUTTI_OK;
 }

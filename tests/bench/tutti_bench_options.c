@@ -91,8 +91,9 @@ static void add_operation(const char* option, const cell* found, options* out) {
 }
 
 static void take_operation(const char* option, const char* word, options* out) {
-    cell found = {NULL, 0, NULL, 0, FLOAT32, 0, 0, NULL, NULL};
+    cell found = {NULL, BLOCKING, NULL, 0, FLOAT32, 0, 0, NULL, NULL};
     if (strcmp(word, "all") == 0) {
+        out->everything = 1;
         for (int i = 0; i < operation_count; ++i) {
             found.op = &operations[i];
             add_operation(option, &found, out);
@@ -102,9 +103,11 @@ static void take_operation(const char* option, const char* word, options* out) {
     if (!find_operation(word, &found)) refuse("%s %s: there is no such operation", option, word);
     if (found.value != NULL) {
         const char* const named = found.value;
+        const int of_objects = found.op->of == ON_OBJECTS;
+        const char* const* const values = of_objects ? object_values : exchange_values;
         found.value = NULL;
-        for (int i = 0; i < object_value_count; ++i)
-            if (strcmp(object_values[i], named) == 0) found.value = object_values[i];
+        for (int i = 0; i < (of_objects ? object_value_count : exchange_value_count); ++i)
+            if (strcmp(values[i], named) == 0) found.value = values[i];
         if (found.value == NULL) refuse("%s %s: there is no such value", option, word);
     }
     add_operation(option, &found, out);
@@ -151,6 +154,13 @@ static void set_defaults(options* out) {
     if (out->size_count == 0) each_word("--sizes", "8,1K,16K,256K,1M,16M,64M", out, take_sizes);
 }
 
+void check_ranks(const options* all, int ranks) {
+    for (int i = 0; i < all->operation_count && !all->everything; ++i)
+        if (all->operations[i].op->kind == EXCHANGE_CALL && !suits(&all->operations[i], ranks))
+            refuse("--op %s: needs %s, not %d", all->operations[i].op->name,
+                   ranks_for(&all->operations[i]), ranks);
+}
+
 static void check(const options* all) {
     const element_type* const type = &element_types[all->element];
     for (int i = 0; i < all->size_count; ++i)
@@ -159,10 +169,13 @@ static void check(const options* all) {
                    type->name);
     if (!has_data(all->data, all->element))
         refuse("--data %s: must be of float32 or float64", data_kinds[all->data]);
-    /* In place, their sums grow. */
+    /* In place, their sums grow; and the halo exchange has numbers of its own. */
     for (int i = 0; i < all->operation_count && all->data != WHOLE; ++i)
-        if (uses_tensor(&all->operations[i]) && !has_size(&all->operations[i]))
+        if ((uses_tensor(&all->operations[i]) && !has_size(&all->operations[i])) ||
+            all->operations[i].op->kind == HALO2D)
             refuse("--data %s: not for %s", data_kinds[all->data], all->operations[i].op->name);
+    for (int i = 0; i < all->rank_count && getenv("RANK") == NULL; ++i)
+        check_ranks(all, all->ranks[i]);
     if (all->plain && !all->reproducible) refuse("--against plain needs --reproducible");
     if (all->against == NULL && all->judge) refuse("--judge needs --against");
     if ((all->against != NULL || all->plot != NULL) && getenv("RANK") != NULL)
