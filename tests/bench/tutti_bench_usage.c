@@ -67,7 +67,8 @@ const char usage_text[] =
     "  --judge              exit with 1 if tutti is less than 1.8 times as fast as the fastest\n"
     "                       other on the geometric mean (3 times with --alloc), slower in more\n"
     "                       than 5 % of the cells, below 0.8 times in any cell, or misses a goal\n"
-    "                       beside pytorch or plain\n"
+    "                       beside pytorch or plain; of NAME_async, exchange, exchange_call and\n"
+    "                       halo2d: slower in more than 5 % of the cells\n"
     "\n"
     "  --help               show this text\n"
     "  --version            show the version\n";

@@ -13,8 +13,15 @@ judged = {
     "all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather", "all_to_all", "barrier",
     "sendrecv_pingpong",
 }  # fmt: skip
+goals_of_works = {"as fast": 0.95}
 blocking = "ddp_4x25MiB_blocking"
 kibi, mebi = 1 << 10, 1 << 20
+
+
+def is_of_works(label):
+    """Whether it is judged as an operation that does not block, or as an exchange."""
+    name = label.partition(":")[0]
+    return name.endswith("_async") or name in ("exchange", "exchange_call", "halo2d")
 
 
 def goal_beside_pytorch(cell, _):
@@ -96,9 +103,8 @@ def print_table(bench):
     return fastest
 
 
-def summarize(what, kind, fastest):
+def summarize(what, wanted, fastest):
     """What a group of cells comes to; what of it is beside the goals."""
-    wanted = goals_of[kind]
     if not fastest:
         return []
     values = [ratio for ratio, _ in fastest.values()]
@@ -113,7 +119,7 @@ def summarize(what, kind, fastest):
         f"among {worst[1]} ranks, {1 / ratio:.2g} times as fast as {name}"
     )
     reached = {"mean": mean, "as fast": share, "worst": 1 / ratio}
-    return [f"{goal} {reached[goal]:.2f}" for goal in goals if reached[goal] < wanted[goal]]
+    return [f"{goal} {reached[goal]:.2f}" for goal in wanted if reached[goal] < wanted[goal]]
 
 
 def times_text(times):
@@ -140,13 +146,28 @@ def print_goals(bench, other, how, goal_of):
     return missed
 
 
-def summarize_all(bench, kind, fastest):
+def summarize_all(bench, front, wanted, fastest):
     """Of each number of ranks, and of all; what is missed."""
-    front = f"{kind}, " if len(set(bench.own.values())) > 1 else ""
     for ranks in bench.ranks if len(bench.ranks) > 1 else ():
         of_these = {cell: found for cell, found in fastest.items() if cell[1] == ranks}
-        summarize(f"{front}{ranks} ranks", kind, of_these)
-    return summarize(f"{front}all", kind, fastest)
+        summarize(f"{front}{ranks} ranks", wanted, of_these)
+    return summarize(f"{front}all", wanted, fastest)
+
+
+def judge_groups(bench, kind, fastest):
+    """The verdicts on blocking calls, and on works and exchanges, where there are such."""
+    front = f"{kind}, " if len(set(bench.own.values())) > 1 else ""
+    groups = [
+        (kind, front, goals_of[kind], lambda label: label in judged),
+        (f"{kind}, works", f"{front}works, ", goals_of_works, is_of_works),
+    ]
+    verdicts = []
+    for what, start, wanted, belongs in groups:
+        cells = {cell: found for cell, found in fastest.items() if belongs(cell[0])}
+        missed = summarize_all(bench, start, wanted, cells)
+        words = ", ".join(f"{name} {value}" for name, value in wanted.items())
+        verdicts += [(what, words, missed)] if cells else []
+    return verdicts
 
 
 def judge(verdicts):
@@ -169,10 +190,7 @@ def report(bench, options):
     print(told_load(bench.loads) if bench.loads else "Nobody looked for other load.")
     verdicts = []
     for kind, cells in fastest.items():
-        cells = {cell: found for cell, found in cells.items() if cell[0] in judged}
-        missed = summarize_all(bench, kind, cells)
-        wanted = ", ".join(f"{name} {value}" for name, value in goals_of[kind].items())
-        verdicts += [(kind, wanted, missed)] if cells else []
+        verdicts += judge_groups(bench, kind, cells)
     for other, (how, goal_of) in goals_beside.items():
         if other in bench.names():
             missed = print_goals(bench, other, how, goal_of)
