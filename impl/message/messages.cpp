@@ -268,8 +268,7 @@ Messages::Step Messages::step(End& end) {
     mutex_.unlock();
     after.run(doorbell_);
     if (End::is_seen_in_lock || step == Step::Done || !end.is_over()) return step;
-    const Lock lock(mutex_);
-    leave_wait();
+    enter([this](Queues& /*queues*/) TUTTI_REQUIRES(mutex_) { leave_wait(); });
     return Step::Done;
 }
 
