@@ -292,7 +292,7 @@ private:
     void message_failed() noexcept;
     std::string next_step(const SplitOptions& options);
     [[nodiscard]] Deadline deadline(int64_t timeout_ms) const;
-    // Of a call in the background, by one look at the clock.
+    // A call in the background: both by one look at the clock.
     struct Span {
         Work::Clock::time_point start;
         Deadline deadline;

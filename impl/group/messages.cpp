@@ -180,7 +180,7 @@ public:
     }
 
 protected:
-    // What can be done on a waiting thread is to move the message; the delivery follows.
+    // A waiting thread can move the message; the delivery follows elsewhere.
     void help(const IsOver& is_over, const Deadline& deadline) const override {
         if (!is_delivered_) return MessageWork::help(is_over, deadline);
         if (const auto moving = moving_.lock()) moving->wait(deadline);

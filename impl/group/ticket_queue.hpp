@@ -81,11 +81,11 @@ public:
     // before it, in their turns. Leaves those that another thread has begun, or that may end later
     // than the deadline, to the group's thread.
     void run_up_to(uint64_t ticket, const Deadline& deadline);
-    // That job begins as soon as its turn comes.
+    // The job begins as soon as its turn comes.
     void hurry(uint64_t ticket) noexcept;
 
 private:
-    // What the group's thread sleeps for.
+    // Why the group's thread sleeps.
     enum class Sleep { None, Look, Post, Turn };
 
     // The next ticket, and whether its turn came before the deadline.

@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds max_sleep{500};
 
 }  // namespace
 
-// What a thread waits for in await(): the end of its own operation,
+// A thread waits in await() for the end of its own operation,
 template <typename Kind>
 class Messages::OwnEnd {
 public:

@@ -1,5 +1,5 @@
-// What moves operations on while threads give it theirs: a thread that waits for some of them helps
-// all, until its own have ended. Any thread, which holds no lock.
+// Moves operations on while threads give it theirs: a thread that waits for some of them helps all,
+// until its own have ended. Any thread, which holds no lock.
 #pragma once
 
 #include <functional>

@@ -12,11 +12,12 @@ extern "C" {
 /** A caller's reduction: inout[i] = in[i] op inout[i], for `count` independent elements. The order
  *  of the operands is that of MPI: `in` comes from the lower ranks. The op must be associative and
  *  give the same bits for the same operands on every rank. It is called any number of times, for
- *  any part of the data, on the thread of a synchronous call, or on a thread of the group if there
- *  is a work. One operation never calls it twice at the same time, but several operations may. The
- *  memory is aligned for the dtype if the buffers of the call are. A bool is 0 or 1 and must stay
- *  so. The function must not throw, longjmp or end its thread. Calls that wait for the group, or
- *  for a work of it, or end it, are refused there with INVALID_ARGUMENT; all others may be made.
+ *  any part of the data, on the thread of a synchronous call; if there is a work, on a thread that
+ *  waits for it, or for a later call, or on a thread of the group. One operation never calls it
+ *  twice at the same time, but several operations may. The memory is aligned for the dtype if the
+ *  buffers of the call are. A bool is 0 or 1 and must stay so. The function must not throw, longjmp
+ *  or end its thread. Calls that wait for the group, or for a work of it, or end it, are refused
+ *  there with INVALID_ARGUMENT; all others may be made.
  *  @param in     `count` elements, read only
  *  @param inout  `count` elements, read and written
  *  @param count  1 or more

@@ -10,7 +10,8 @@ extern "C" {
 
 /** Waits until the operation is done and returns its status. After TUTTI_OK the results are in the
  *  buffers, and the buffers are no longer borrowed. This thread waits for a device as well: unlike
- *  torch's wait(), which makes a stream wait, as tutti_work_synchronize does.
+ *  torch's wait(), which makes a stream wait, as tutti_work_synchronize does. Meanwhile it moves
+ *  the messages of the group, and runs the collective if nobody has begun it.
  *  @param work        borrowed
  *  @param timeout_ms  TUTTI_DEFAULT_TIMEOUT (0) or TUTTI_NO_TIMEOUT: no limit beside the
  *                     operation's own timeout; else a limit for this wait. When it passes, the call
@@ -24,7 +25,8 @@ extern "C" {
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_work_wait(tutti_work* work, int64_t timeout_ms, tutti_error* error);
 
-/** Whether the operation is done, successfully or not.
+/** Whether the operation is done, successfully or not. Each call moves what can be moved of the
+ *  group's messages, so a program may ask again and again instead of waiting.
  *  @param work           borrowed
  *  @param out_completed  receives 1 or 0
  *  @param error          NULL, or filled in if the call fails

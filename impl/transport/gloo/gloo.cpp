@@ -161,7 +161,7 @@ public:
 private:
     [[nodiscard]] int world_rank_of(int peer) const { return membership().world_rank(peer); }
 
-    // Of the world.
+    // Ranks of the world.
     [[nodiscard]] std::vector<int> others() const {
         std::vector<int> ranks;
         for (int peer = 0; peer < size(); ++peer) {
