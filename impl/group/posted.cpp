@@ -19,6 +19,7 @@ Group::Posted::Posted(Group& group, const Route& route, FlatCall call, const Spa
     : Work(call_name(call), span.start),
       group_(group),
       route_(route),
+      fingerprint_(call.fingerprint),
       call_(std::move(call)),
       deadline_(span.deadline),
       entry_(std::in_place, group, operation()),
@@ -35,7 +36,7 @@ Group::Posted::~Posted() {
 
 void Group::Posted::run(uint64_t ticket) noexcept {
     set_sequence_number(ticket);
-    group_.post(route_, call_, ticket, deadline_, *this);
+    group_.post(route_, *call_, ticket, deadline_, *this);
 }
 
 void Group::Posted::put_in_background() {
@@ -66,7 +67,7 @@ void Group::Posted::expire() noexcept {
     }
     const int64_t timeout_ms = deadline_.timeout_ms();
     late_after_ms_ = timeout_ms;
-    group_.fail(timed_out(timeout_ms), call_.fingerprint, sequence_number(), false);
+    group_.fail(timed_out(timeout_ms), fingerprint_, sequence_number(), false);
 }
 
 void Group::Posted::help(const IsOver& /*is_over*/, const Deadline& deadline) const {
@@ -91,12 +92,13 @@ Afterwards Group::Posted::settle(Status& status) noexcept {
     const int64_t late_after_ms = late_after_ms_;
     if (!status.ok()) {
         if (late_after_ms >= 0) status = timed_out(late_after_ms);
-        status = group_.fail(status, call_.fingerprint, sequence_number());
+        status = group_.fail(status, fingerprint_, sequence_number());
     } else {
         group_.membership_->ended(sequence_number());
         deliver(status);
     }
     deliver_ = nullptr;
+    call_.reset();  // a program that has waited finds its ops and its memory given back
     const Lock lock(mutex_);
     Afterwards leaves = std::move(*entry_).leave_afterwards();
     entry_.reset();

@@ -45,7 +45,8 @@ private:
 
     Group& group_;
     const Route& route_;
-    FlatCall call_;
+    const Fingerprint fingerprint_;
+    std::optional<FlatCall> call_;  // until it ends
     const Deadline deadline_;
     Mutex mutex_;
     std::optional<InFlight> entry_ TUTTI_GUARDED_BY(mutex_);  // none: it has ended
