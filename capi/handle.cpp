@@ -1,5 +1,5 @@
-// The table of handles. It grows in chunks that never move and are never freed; looking up touches
-// atomics only, taking and giving back a slot a mutex for a few instructions. Any thread.
+// The table of handles. It grows in chunks that never move and are never freed; looking up a slot,
+// taking one and giving it back touch atomics only. Any thread.
 #include "handle.hpp"
 
 #include <algorithm>
@@ -35,18 +35,20 @@ public:
     }
 
     Slot* take() {
-        const Lock lock(mutex_);
-        if (free_ == nullptr) grow();
-        Slot* slot = free_;
-        free_ = slot->next;
-        return slot;
+        uint64_t first = free_.load(std::memory_order_acquire);
+        for (;;) {
+            if (index_in(first) == 0) {
+                grow();
+                first = free_.load(std::memory_order_acquire);
+                continue;
+            }
+            Slot* const slot = find(index_in(first) - 1);
+            const uint32_t next = slot->next_free.load(std::memory_order_relaxed);
+            if (replace_first(first, next)) return slot;
+        }
     }
 
-    void give_back(Slot& slot) noexcept {
-        const Lock lock(mutex_);
-        slot.next = free_;
-        free_ = &slot;
-    }
+    void give_back(Slot& slot) noexcept { give_back(slot, slot); }
 
     size_t count(Kind kind) noexcept {
         const Lock lock(mutex_);
@@ -62,23 +64,41 @@ public:
     }
 
 private:
-    void grow() TUTTI_REQUIRES(mutex_) {
+    // The list of free slots is one word: the index of the first and 1, or 0, and how often the
+    // word has changed, so that a thread that was held up sees that it has.
+    static uint32_t index_in(uint64_t first) { return static_cast<uint32_t>(first); }
+    bool replace_first(uint64_t& first, uint32_t by) noexcept {
+        const uint64_t next = ((first >> 32) + 1) << 32 | by;
+        return free_.compare_exchange_weak(first, next, std::memory_order_acq_rel,
+                                           std::memory_order_acquire);
+    }
+    // A chain of slots, from the first to the last.
+    void give_back(const Slot& head, Slot& last) noexcept {
+        uint64_t first = free_.load(std::memory_order_acquire);
+        do {
+            last.next_free.store(index_in(first), std::memory_order_relaxed);
+        } while (!replace_first(first, head.index + 1));
+    }
+
+    void grow() {
+        const Lock lock(mutex_);
+        if (index_in(free_.load(std::memory_order_acquire)) != 0) return;  // another thread did
         if (used_chunks_ == chunk_count) {
             throw Refusal(TUTTI_ERR_OUT_OF_MEMORY, "all of the 268,435,392 handles are in use");
         }
         const uint32_t size = first_chunk << used_chunks_;
         Slot* slots = new Slot[size];
-        for (uint32_t place = size; place-- > 0;) {
+        for (uint32_t place = 0; place < size; ++place) {
             slots[place].index = size - first_chunk + place;
-            slots[place].next = free_;
-            free_ = &slots[place];
+            slots[place].next_free.store(slots[place].index + 2, std::memory_order_relaxed);
         }
         chunks_[used_chunks_++].store(slots, std::memory_order_release);
+        give_back(slots[0], slots[size - 1]);
     }
 
     std::array<std::atomic<Slot*>, chunk_count> chunks_{};
+    std::atomic<uint64_t> free_{0};
     Mutex mutex_;
-    Slot* free_ TUTTI_GUARDED_BY(mutex_) = nullptr;
     size_t used_chunks_ TUTTI_GUARDED_BY(mutex_) = 0;
 };
 

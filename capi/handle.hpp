@@ -100,7 +100,8 @@ struct alignas(64) Slot {
     std::atomic<uint64_t> word{uint64_t{1} << 32};
     // The rest changes only while the slot is not held, or by the one who ended its generation.
     std::shared_ptr<const void> object;
-    Slot* next = nullptr;
+    Slot* next = nullptr;                // in the reaper's queue
+    std::atomic<uint32_t> next_free{0};  // in the table's list of free ones: an index and 1
     uint32_t index = 0;
     Kind kind{};
     bool slow_to_end = false;
