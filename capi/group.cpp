@@ -221,10 +221,11 @@ GroupPin find_group(tutti_group* group) noexcept {
     return GroupPin(group == TUTTI_GROUP_WORLD ? world.load() : group);
 }
 
-GroupPin need_group(tutti_group* group, const std::string& argument) {
+GroupPin need_group(tutti_group* group, const Argument& argument) {
     if (group == TUTTI_GROUP_NON_MEMBER) {
-        throw Refusal(TUTTI_ERR_INVALID_HANDLE,
-                      cat(argument, " is TUTTI_GROUP_NON_MEMBER: this rank is not in that group"));
+        throw Refusal(
+            TUTTI_ERR_INVALID_HANDLE,
+            cat(argument.text(), " is TUTTI_GROUP_NON_MEMBER: this rank is not in that group"));
     }
     return {group == TUTTI_GROUP_WORLD ? existing_world() : group, argument};
 }

@@ -15,7 +15,7 @@ using GroupPin = Pin<tutti_group>;
 // Nothing if the handle is no group, or the default group does not exist.
 GroupPin find_group(tutti_group* group) noexcept;
 // Throws INVALID_HANDLE instead, naming the argument.
-GroupPin need_group(tutti_group* group, const std::string& argument = "group");
+GroupPin need_group(tutti_group* group, const Argument& argument = {"group"});
 
 // A group, or a coalescing of its calls: what collectives may be called on.
 class CallTarget {

@@ -142,7 +142,8 @@ tutti_status tutti_mesh_from_group(tutti_group* const* groups, const int32_t* ra
         if (groups == nullptr) capi::refuse("groups is NULL");
         std::vector<std::shared_ptr<tutti::Group>> members;
         for (size_t i = 0; i < static_cast<size_t>(ndim); ++i) {
-            members.push_back(capi::need_group(groups[i], capi::indexed("groups", i)).share());
+            members.push_back(
+                capi::need_group(groups[i], {"groups", static_cast<int64_t>(i)}).share());
         }
         tutti::MeshOptions wanted = read_mesh(shape, ndim, dim_names, device_type);
         read_group_defaults(options, wanted);

@@ -9,6 +9,7 @@
 
 #include "arguments.hpp"
 #include "buffers.hpp"
+#include "call_memory.hpp"
 #include "guard.hpp"
 #include "issue.hpp"
 #include "options.hpp"
@@ -19,8 +20,10 @@ namespace {
 
 static_assert(sizeof(tutti_p2p_op) == 96 && offsetof(tutti_p2p_op, buffer) == 16);
 
+using Batch = std::pmr::vector<tutti::Message>;
+
 void read_op(const tutti_p2p_op& op, const tutti::Argument& name, int group_size, void* stream,
-             std::vector<tutti::Message>& batch) {
+             Batch& batch) {
     const tutti::View view = capi::read_buffer(op.buffer, name.at("buffer"));
     if (op.reserved_0 != 0 || op.reserved[0] != 0 || op.reserved[1] != 0) {
         capi::refuse(name.text(), " has a reserved field that is not 0; use TUTTI_P2P_OP_INIT");
@@ -43,15 +46,12 @@ void read_op(const tutti_p2p_op& op, const tutti::Argument& name, int group_size
     }
 }
 
-std::vector<tutti::Message> read_ops(const tutti_p2p_op* ops, size_t count, int group_size,
-                                     void* stream) {
+void read_ops(const tutti_p2p_op* ops, size_t count, int group_size, void* stream, Batch& batch) {
     capi::need_array(ops, count, "ops");
-    std::vector<tutti::Message> batch;
     batch.reserve(count);
     for (size_t i = 0; i < count; ++i) {
         read_op(ops[i], {"ops", static_cast<int64_t>(i)}, group_size, stream, batch);
     }
-    return batch;
 }
 
 using Works = std::vector<std::shared_ptr<tutti::Work>>;
@@ -68,7 +68,6 @@ void wait_for_all(const Works& works) {
 
 // on_done is called once for the batch.
 void call_after_last(const tutti_call_options& options, const Works& works) {
-    if (options.on_done == nullptr) return;
     if (works.empty()) {
         tutti::Work nothing;
         capi::call_on_done(options, nothing);
@@ -123,15 +122,19 @@ tutti_status tutti_batch_isend_irecv(tutti_group* group, const tutti_p2p_op* ops
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
         const auto given = capi::read_call_options(options, works != nullptr);
-        const auto batch =
-            read_ops(ops, capi::read_count(count, "count"), pin->size(), given.stream);
+        capi::CallMemory memory;
+        Batch batch(memory.lists());
+        read_ops(ops, capi::read_count(count, "count"), pin->size(), given.stream, batch);
         if (works == nullptr) pin->check_may_wait("batch_isend_irecv");
         if (works == nullptr) return wait_for_all(pin->start(batch, given.timeout_ms));
-        std::vector<capi::Reserved<tutti_work>> slots(batch.size());
+        std::pmr::vector<capi::Reserved<tutti_work>> slots(batch.size(), memory.lists());
         capi::prepare_on_done(given);
-        const auto started = pin->start(batch, given.timeout_ms);
-        for (size_t i = 0; i < started.size(); ++i) works[i] = slots[i].publish(started[i]);
-        call_after_last(given, started);
+        auto started = pin->start(batch, given.timeout_ms);
+        const bool is_told = given.on_done != nullptr;
+        for (size_t i = 0; i < started.size(); ++i) {
+            works[i] = slots[i].publish(is_told ? started[i] : std::move(started[i]));
+        }
+        if (is_told) call_after_last(given, started);
     });
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "call_memory.hpp"
 #include "call_options.hpp"
 #include "guard.hpp"
 #include "handle.hpp"
@@ -49,11 +50,13 @@ SharedWorks share_all(tutti_work* const* works, int64_t given_count) {
     return shared;
 }
 
+using WorkPins = std::pmr::vector<WorkPin>;
+
 // Nothing for one that is NULL.
-std::vector<WorkPin> pin_all(tutti_work* const* works, int64_t given_count) {
+WorkPins pin_all(tutti_work* const* works, int64_t given_count, capi::CallMemory& memory) {
     const size_t count = capi::read_count(given_count, "count");
     capi::need_array(works, count, "works");
-    std::vector<WorkPin> pins;
+    WorkPins pins(memory.lists());
     pins.reserve(count);
     for (size_t i = 0; i < count; ++i) {
         if (works[i] == nullptr) {
@@ -163,7 +166,8 @@ tutti_status tutti_work_wait_any(tutti_work* const* works, int64_t count, int64_
 tutti_status tutti_work_wait_all(tutti_work* const* works, int64_t count, int64_t timeout_ms,
                                  tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const std::vector<WorkPin> pins = pin_all(works, count);
+        capi::CallMemory memory;
+        const WorkPins pins = pin_all(works, count, memory);
         const tutti::Deadline limit = read_limit(timeout_ms);
         const Range range([&] { return tutti::cat("wait for ", count, " works"); });
         for (const WorkPin& pin : pins) {
