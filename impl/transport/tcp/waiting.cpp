@@ -75,7 +75,9 @@ void Waiting::leave() noexcept {
 }
 
 void Waiting::employ() noexcept {
-    if (!is_parked_ || !is_employed()) return;
+    if (!is_employed()) return;
+    has_new_ = true;
+    if (!is_parked_) return;
     const Lock lock(mutex_);
     employed_.notify_one();
 }
@@ -163,14 +165,34 @@ void Waiting::stop() noexcept {
     if (thread.joinable()) thread.join();
 }
 
+// Returns true when it is time to look at the sockets.
+bool Waiting::rest(Lock& lock) {
+    const bool has_unattended = unattended_ > 0;
+    const bool had_unattended = std::exchange(saw_unattended_, has_unattended);
+    const uint64_t entered = entered_;
+    const bool has_calls = std::exchange(seen_entered_, entered) != entered;
+    if (inside_ == 0) {
+        const bool is_left_alone = has_unattended && had_unattended && !has_calls;
+        if (is_called_ || is_left_alone || (has_unattended && looks_.are_off())) {
+            looks_.found_something();
+            return true;
+        }
+    }
+    if (const auto until_look = looks_.next(has_new_.exchange(false) || has_unattended)) {
+        employed_.wait(lock, Deadline::at(Deadline::Clock::now() + *until_look));
+        return false;
+    }
+    is_parked_ = true;
+    const bool is_told = is_employed() || employed_.wait(lock, Deadline::after_ms(tick_ms));
+    is_parked_ = false;
+    return !is_told && inside_ == 0 && entered_ == entered;
+}
+
 void Waiting::attend() noexcept {
+    Looks::make_timers_exact();
     Lock lock(mutex_);
     while (!is_ending_) {
-        const uint64_t entered = entered_;
-        is_parked_ = true;
-        if (!is_employed()) employed_.wait(lock, Deadline::after_ms(tick_ms));
-        is_parked_ = false;
-        if (inside_ > 0 || (!is_employed() && entered_ != entered)) continue;
+        if (!rest(lock)) continue;
         is_called_ = false;
         lock.unlock();
         await_either(sockets_, bell_.get(), -1);

@@ -1,7 +1,7 @@
 // Which thread moves a rank's connections. One of those that wait for something does: it looks for
 // a while, then sleeps until a socket has something or another thread has told it. The others sleep
-// until they are told. While none waits, a thread of our own does: at once if something is under
-// way that nobody waits for, else after a while. Any thread.
+// until they are told. While none waits, a thread of our own does: if something is under way that
+// was left alone since its last look, else after a while. Any thread.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include "base/driver.hpp"
 #include "base/mutex.hpp"
 #include "net/descriptor.hpp"
+#include "progress/looks.hpp"
 
 namespace tutti::tcp {
 
@@ -47,6 +48,7 @@ private:
     bool begin(Event& event);
     void end(Event& event) noexcept;
     void attend() noexcept;
+    bool rest(Lock& lock) TUTTI_REQUIRES(mutex_);
     [[nodiscard]] bool is_employed() const {
         return inside_.load() == 0 && (unattended_.load() > 0 || is_called_.load());
     }
@@ -62,13 +64,17 @@ private:
     std::atomic<bool> is_asleep_{false};  // the leader
     std::atomic<int> crowded_waits_{
         0};  // of the leader, which sleeps at once: others need the processor
-    std::atomic<bool> is_parked_{false};  // the thread of our own
+    std::atomic<bool> is_parked_{false};  // the thread of our own, for long
     std::atomic<bool> is_called_{false};
+    std::atomic<bool> has_new_{false};  // unattended ones, since that thread looked
 
     Mutex mutex_;
     Condition employed_;
     Event* leader_ TUTTI_GUARDED_BY(mutex_) = nullptr;
     std::vector<Event*> followers_ TUTTI_GUARDED_BY(mutex_);
+    Looks looks_ TUTTI_GUARDED_BY(mutex_);
+    uint64_t seen_entered_ TUTTI_GUARDED_BY(mutex_) = 0;    // by the thread of our own, at its last
+    bool saw_unattended_ TUTTI_GUARDED_BY(mutex_) = false;  // look
     bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
     std::thread thread_ TUTTI_GUARDED_BY(mutex_);
 };
