@@ -46,6 +46,13 @@ bool has_stream(const Message& message) {
            std::visit([](const auto& call) { return call.stream != nullptr; }, message);
 }
 
+// Whether nothing can be on a stream before it, or an earlier call has recorded that.
+template <typename Call>
+bool has_entered(const Call& call) {
+    const bool has_stream = call.buffer.device.type != TUTTI_CPU || call.stream != nullptr;
+    return call.begun || !has_stream;
+}
+
 MemoryUse memory_of(const Send& call) {
     MemoryUse use;
     use.add(call.buffer.data);
@@ -272,7 +279,11 @@ Call Group::entered(const Call& call) const {
 template <typename Call>
 void Group::start_message(const Call& call, const Deadline& until,
                           const std::shared_ptr<Work>& work) {
-    with_context(call, [&] { mover_of(call).start(entered(call), until, work); });
+    with_context(call, [&] {
+        Backend& mover = mover_of(call);
+        if (has_entered(call)) return mover.start(call, until, work);
+        mover.start(entered(call), until, work);
+    });
 }
 
 template <typename Call, typename Run>

@@ -398,7 +398,7 @@ bool Messages::rest(Lock& lock) {
         looks_.found_something();
         return false;
     }
-    const bool is_busy = std::exchange(has_new_, false) || has_waits || has_some;
+    const bool is_busy = std::exchange(has_new_, false) || has_some;
     if (const auto until_look = looks_.next(is_busy)) {
         employed_.wait(lock, Deadline::at(Clock::now() + *until_look));
         return true;

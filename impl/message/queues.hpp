@@ -27,7 +27,12 @@ struct Deferred {
     bool wakes = false;
 
     // `doorbell`: on which those threads sleep.
-    void run(shm::Doorbell& doorbell) noexcept;
+    void run(shm::Doorbell& doorbell) noexcept {
+        if (wakes || !calls.empty() || !ended.empty()) run_all(doorbell);
+    }
+
+private:
+    void run_all(shm::Doorbell& doorbell) noexcept;
 };
 
 class Queues {
@@ -78,7 +83,7 @@ public:
     [[nodiscard]] size_t in_background() const { return in_background_; }
     // Everything deferred since the last time.
     void take(Deferred& deferred) {
-        deferred.calls.swap(calls_);
+        if (!calls_.empty()) deferred.calls.swap(calls_);
         deferred.ended.take(ended_);
         deferred.wakes = std::exchange(wakes_, false);
     }
