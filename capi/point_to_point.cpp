@@ -56,16 +56,6 @@ void read_ops(const tutti_p2p_op* ops, size_t count, int group_size, void* strea
 
 using Works = std::vector<std::shared_ptr<tutti::Work>>;
 
-void wait_for_all(const Works& works) {
-    for (const auto& work : works) work->wait(tutti::Deadline::never());
-    for (const auto& work : works) {
-        const tutti::Status status = *work->status();
-        if (status.ok()) continue;
-        work->failure_is_known();
-        throw tutti::Error(status);
-    }
-}
-
 // on_done is called once for the batch.
 void call_after_last(const tutti_call_options& options, const Works& works) {
     if (works.empty()) {
@@ -125,8 +115,7 @@ tutti_status tutti_batch_isend_irecv(tutti_group* group, const tutti_p2p_op* ops
         capi::CallMemory memory;
         Batch batch(memory.lists());
         read_ops(ops, capi::read_count(count, "count"), pin->size(), given.stream, batch);
-        if (works == nullptr) pin->check_may_wait("batch_isend_irecv");
-        if (works == nullptr) return wait_for_all(pin->start(batch, given.timeout_ms));
+        if (works == nullptr) return pin->run(batch, given.timeout_ms);
         std::pmr::vector<capi::Reserved<tutti_work>> slots(batch.size(), memory.lists());
         capi::prepare_on_done(given);
         auto started = pin->start(batch, given.timeout_ms);

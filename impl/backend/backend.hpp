@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "base/deadline.hpp"
 #include "base/status.hpp"
@@ -73,6 +75,12 @@ public:
     // The whole message, on this thread. Throw; receive() returns the source.
     virtual void send(const Send& call, const Deadline& deadline);
     virtual int receive(const Receive& call, const Deadline& deadline);
+    // All of these, started in their order and under way together, on this thread, until all have
+    // ended; nothing if it has no such way.
+    virtual std::optional<BatchEnd> run(std::span<const Message> /*batch*/,
+                                        const Deadline& /*deadline*/) {
+        return std::nullopt;
+    }
 
     // Ends all operations, now and later, with this status; only the first counts. The works finish
     // in here or soon afterwards, those of a polled backend in test(). Any thread.

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/block.hpp"
+#include "base/status.hpp"
 #include "view.hpp"
 
 namespace tutti {
@@ -66,6 +67,12 @@ std::string summary(const Receive& call);
 std::string describe_message(Content content, int64_t count, tutti_dtype dtype);
 
 using Message = std::variant<Send, Receive>;
+
+// How several messages ended: the first one that failed, and why. OK: none did.
+struct BatchEnd {
+    size_t first_failed = 0;
+    Status status;
+};
 
 inline void check(const Message& message, int size) {
     std::visit([size](const auto& one) { check(one, size); }, message);

@@ -176,6 +176,8 @@ public:
     // Several messages at once: all are checked before the first starts, and all start; one that
     // cannot has a work that has failed.
     std::vector<std::shared_ptr<Work>> start(std::span<const Message> batch, int64_t timeout_ms);
+    // All of them, on this thread. Throws the first failure once all have ended.
+    void run(std::span<const Message> batch, int64_t timeout_ms);
 
     // The group cannot go on, for a reason that its user has found: calls of all ranks end with it,
     // unless another came first.
@@ -287,6 +289,10 @@ private:
     [[nodiscard]] profile::Range range_of(const Call& call) const {
         return profile::Range([&] { return cat(summary(call), " on ", name_); });
     }
+    [[nodiscard]] profile::Range range_of(std::span<const Message> batch) const {
+        return profile::Range(
+            [&] { return cat("batch_isend_irecv ", batch.size(), " messages on ", name_); });
+    }
     void check_coalescing();
     bool cancel(const Work& receive) noexcept;
     void message_failed() noexcept;
@@ -331,6 +337,9 @@ private:
     [[nodiscard]] Call entered(const Call& call) const;
     template <typename Call>
     [[nodiscard]] Backend& mover_of(const Call& call) const;
+    [[nodiscard]] Backend* mover_of_all(std::span<const Message> batch) const;
+    void check_batch(std::span<const Message> batch) const;
+    bool run_here(std::span<const Message> batch, int64_t timeout_ms);
     void check_not_destroyed() const TUTTI_REQUIRES(mutex_);
     void check_not_failed(const char* operation) const TUTTI_REQUIRES(mutex_);
     void check_turn() const;

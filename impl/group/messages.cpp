@@ -405,13 +405,63 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
     return work;
 }
 
-std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
-                                                int64_t timeout_ms) {
+void Group::check_batch(std::span<const Message> batch) const {
     for (const Message& message : batch) {
         std::visit([this](const auto& call) { check_message(call); }, message);
     }
-    const profile::Range range(
-        [&] { return cat("batch_isend_irecv ", batch.size(), " messages on ", name_); });
+}
+
+// The backend that moves all of them and ends them on the caller's thread; null: there is none.
+Backend* Group::mover_of_all(std::span<const Message> batch) const {
+    Backend* all = nullptr;
+    for (const Message& message : batch) {
+        const auto mover = [this](const auto& call) -> Backend* {
+            const bool is_here = has_entered(call) && !ends_later(backends_.of_message(call));
+            return is_here ? &mover_of(call) : nullptr;
+        };
+        Backend* const one = std::visit(mover, message);
+        if (one == nullptr || (all != nullptr && one != all)) return nullptr;
+        all = one;
+    }
+    return all;
+}
+
+// Without works; false if the backend has no such way.
+bool Group::run_here(std::span<const Message> batch, int64_t timeout_ms) {
+    const profile::Range range = range_of(batch);
+    const InFlight entry(*this, "batch_isend_irecv");
+    MemoryUse use;
+    for (const Message& message : batch) {
+        std::visit([&](const auto& call) { use.add(call.buffer.data); }, message);
+    }
+    Backend* const mover = mover_of_all(batch);
+    if (mover == nullptr) return false;
+    const auto end = mover->run(batch, deadline_here(timeout_ms));
+    if (!end || end->status.ok()) return end.has_value();
+    const auto fail = [&](const auto& call) {
+        with_context(call, [&] { throw Error(end->status); });
+    };
+    std::visit(fail, batch[end->first_failed]);
+    return true;
+}
+
+void Group::run(std::span<const Message> batch, int64_t timeout_ms) {
+    check_may_wait("batch_isend_irecv");
+    check_batch(batch);
+    if (run_here(batch, timeout_ms)) return;
+    const auto works = start(batch, timeout_ms);
+    for (const auto& work : works) work->wait(Deadline::never());
+    for (const auto& work : works) {
+        if (work->has_succeeded()) continue;
+        work->failure_is_known();
+        throw Error(*work->status());
+    }
+}
+
+std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
+                                                int64_t timeout_ms) {
+    check_batch(batch);
+    const profile::Range range = range_of(batch);
     const InFlight entry(*this, "batch_isend_irecv");
     std::vector<Message> entered_all;
     if (std::ranges::any_of(batch, has_stream)) {  // a fault of one stops all, before any starts

@@ -9,9 +9,11 @@
 // this one, then the alarm's.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <thread>
 
 #include "base/deadline.hpp"
@@ -47,6 +49,8 @@ public:
     // On this thread; throw a failure. Returns the source.
     void send(const Send& call, const Deadline& deadline);
     int receive(const Receive& call, const Deadline& deadline);
+    // All of them, started in their order, on this thread.
+    BatchEnd run(std::span<const Message> batch, const Deadline& deadline);
     // In the background.
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work);
     void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work);
@@ -81,14 +85,12 @@ public:
 
 private:
     using Clock = Deadline::Clock;
+    static constexpr std::chrono::milliseconds between_looks{10};
 
     template <typename Kind>
     void run(Kind& operation);
     template <typename Kind>
     void begin(std::unique_ptr<Kind> operation);
-    template <typename Kind>
-    class OwnEnd;
-    class EndOfWorks;
     template <typename End>
     void await(End& end, bool is_driven);
     enum class Step { Nothing, Moved, Done };
