@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -44,10 +45,30 @@ int count_visible(const std::string& list) {
 
 }  // namespace
 
+ProcessorSet allowed_processors() {
+    constexpr size_t most_blocks = 1'024;
+    // The kernel refuses a mask in which not all its processors have room.
+    for (size_t blocks = 1; blocks <= most_blocks; blocks *= 2) {
+        std::vector<cpu_set_t> mask(blocks);
+        const size_t bytes = blocks * sizeof(cpu_set_t);
+        if (::sched_getaffinity(0, bytes, mask.data()) != 0) {
+            if (errno != EINVAL) break;
+            continue;
+        }
+        ProcessorSet allowed;
+        for (size_t number = 0; number < blocks * CPU_SETSIZE; ++number) {
+            if (CPU_ISSET_S(number, bytes, mask.data())) {
+                allowed.push_back(static_cast<int>(number));
+            }
+        }
+        return allowed;
+    }
+    return {};
+}
+
 int count_processors() {
-    // Larger masks than a cpu_set_t has room for are rare, and then the affinity is not known.
-    cpu_set_t allowed;
-    if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+    const size_t allowed = allowed_processors().size();
+    if (allowed > 0) return static_cast<int>(allowed);
     return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 

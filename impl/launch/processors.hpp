@@ -4,14 +4,18 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tutti::launch {
+
+using ProcessorSet = std::vector<int>;  // their numbers, in order
 
 // A number, or cpu, gpu, auto (gpu if there is one, else cpu). INVALID_ARGUMENT naming `what` if it
 // is none of these, or if there is no GPU.
 int parse_process_count(const std::string& text, const std::string& what);
 
-// Processors that this process may run on.
+// Processors that this process may run on; empty: the system does not tell.
+ProcessorSet allowed_processors();
 int count_processors();
 // `visible` is CUDA_VISIBLE_DEVICES, if set: a list of devices, ended by one that is none ("-1").
 // Else the files nvidia0, nvidia1, … in `devices`.
