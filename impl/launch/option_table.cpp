@@ -44,6 +44,10 @@ constexpr std::array table{
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.nproc_per_node = parse_process_count(value, what);
               }},
+    OptionRow{"--bind-to", 0, "WHAT", "bind each rank to processors: core, numa or none (none)",
+              [](Parsed& parsed, Text value, Text what) {
+                  parsed.options.bind_to = parse_bind_to(value, what);
+              }},
     OptionRow{"--role", 0, "NAME", "value of ROLE_NAME for the ranks of this node (default)",
               [](Parsed& parsed, Text value, Text) { parsed.options.role = value; }},
     OptionRow{"--module", 'm', nullptr, "the program is a Python module",

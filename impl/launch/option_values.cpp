@@ -87,6 +87,13 @@ Backend parse_backend(const std::string& text, const std::string& what) {
     malformed(what, text, "there are static and c10d");
 }
 
+BindTo parse_bind_to(const std::string& text, const std::string& what) {
+    if (text == "core") return BindTo::Core;
+    if (text == "numa") return BindTo::Numa;
+    if (text == "none") return BindTo::None;
+    malformed(what, text, "there are core, numa and none");
+}
+
 void parse_times(const std::string& text, const std::string& what, RendezvousTimes& times) {
     constexpr const char* known =
         "timeout, join_timeout, keep_alive_interval, "

@@ -16,6 +16,9 @@ namespace tutti::launch {
 // How nodes find their ranks: each was told its own, or takes one as it arrives.
 enum class Backend { Static, Arrival };
 
+// The processors that a rank is bound to: cores of its own, those of a NUMA node, or all.
+enum class BindTo { Core, Numa, None };
+
 // Bits of a stream choice.
 constexpr int standard_output = 1;
 constexpr int standard_error = 2;
@@ -43,6 +46,7 @@ int parse_nodes(const std::string& text, const std::string& what);
 // HOST, HOST:PORT, [IPv6]:PORT or a bare IPv6 address.
 net::Endpoint parse_endpoint(const std::string& text, const std::string& what, int default_port);
 Backend parse_backend(const std::string& text, const std::string& what);
+BindTo parse_bind_to(const std::string& text, const std::string& what);
 // "key=value,key=value": changes what it names.
 void parse_times(const std::string& text, const std::string& what, RendezvousTimes& times);
 // "3" for every rank, or "0:1,1:3".

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "binding.hpp"
 #include "option_table.hpp"
 
 namespace tutti::launch {
@@ -162,6 +163,8 @@ Options parse_options(std::span<const char* const> arguments, const Lookup& look
     check_nodes(options);
     check_local_ranks(options);
     if (options.command.empty()) refuse("the program to run is missing");
+    options.processors =
+        choose_processors(options.bind_to, options.nproc_per_node, allowed_processors());
     return options;
 }
 

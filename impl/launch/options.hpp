@@ -1,5 +1,5 @@
 // The options of tuttirun, as a value: its command line, and the PET_ variables that stand in for
-// it. Any thread; "cpu" and "gpu" look at this machine.
+// it. Any thread; "cpu", "gpu" and --bind-to look at this machine.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "net/address.hpp"
 #include "option_values.hpp"
+#include "processors.hpp"
 
 namespace tutti::launch {
 
@@ -25,6 +26,8 @@ struct Options {
     Action action = Action::Run;
     int nnodes = 1;
     int nproc_per_node = 1;
+    BindTo bind_to = BindTo::None;
+    std::vector<ProcessorSet> processors;  // by local rank; empty: the ranks are not bound
     Backend backend = Backend::Static;
     std::optional<int> node_rank;  // nothing: by order of arrival
     // Where the store listens and the nodes meet; port 0: any free one.

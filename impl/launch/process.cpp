@@ -3,6 +3,7 @@
 #include "process.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -53,6 +54,33 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
     return result;
 }
 
+// For sched_setaffinity, with room for all numbers; empty for no processors.
+std::vector<cpu_set_t> mask_of(const ProcessorSet& processors) {
+    if (processors.empty()) return {};
+    const auto blocks = static_cast<size_t>(processors.back()) / CPU_SETSIZE + 1;
+    std::vector<cpu_set_t> mask(blocks);
+    for (const int processor : processors) {
+        CPU_SET_S(static_cast<size_t>(processor), blocks * sizeof(cpu_set_t), mask.data());
+    }
+    return mask;
+}
+
+[[noreturn]] void cannot_bind(const ProcessorSet& processors, int fault) {
+    std::string text = "cannot bind a rank by sched_setaffinity to processor";
+    for (const int processor : processors) {
+        text += cat(processor == processors.front() ? " " : ", ", processor);
+    }
+    throw system_error(TUTTI_ERR_UNSUPPORTED, text, fault);
+}
+
+// The reason for which the child cannot become the program.
+struct Report {
+    enum class Step : int { Exec, Binding };
+
+    int fault = 0;  // an errno
+    Step step = Step::Exec;
+};
+
 // The data that the child needs between fork and exec.
 struct Birth {
     const char* path;
@@ -61,8 +89,10 @@ struct Birth {
     int input;
     int out;
     int err;
-    int report;  // receives the errno if exec fails
+    int report;  // receives a Report if exec fails
     pid_t parent;
+    const cpu_set_t* processors;
+    size_t processors_bytes;  // 0: it is not bound
 };
 
 [[noreturn]] void become(const Birth& birth) noexcept {
@@ -72,23 +102,25 @@ struct Birth {
     ::setpgid(0, 0);
     sigset_t none;
     ::sigemptyset(&none);
+    const bool bound = birth.processors_bytes == 0 ||
+                       ::sched_setaffinity(0, birth.processors_bytes, birth.processors) == 0;
     const bool ready =
-        ::dup2(birth.input, STDIN_FILENO) >= 0 && ::dup2(birth.out, STDOUT_FILENO) >= 0 &&
+        bound && ::dup2(birth.input, STDIN_FILENO) >= 0 && ::dup2(birth.out, STDOUT_FILENO) >= 0 &&
         ::dup2(birth.err, STDERR_FILENO) >= 0 && ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
     if (ready) ::execve(birth.path, birth.arguments, birth.environment);
-    const int fault = errno;
-    [[maybe_unused]] const auto written = ::write(birth.report, &fault, sizeof fault);
+    const Report report{errno, bound ? Report::Step::Exec : Report::Step::Binding};
+    [[maybe_unused]] const auto written = ::write(birth.report, &report, sizeof report);
     ::_exit(lost_parent);
 }
 
-// The errno that the child reports; 0 when its exec has closed the pipe.
-int read_report(int report) {
-    int fault = 0;
+// Without a fault when the exec of the child has closed the pipe.
+Report read_report(int pipe) {
+    Report report;
     ssize_t size = 0;
     do {
-        size = ::read(report, &fault, sizeof fault);
+        size = ::read(pipe, &report, sizeof report);
     } while (size < 0 && errno == EINTR);
-    return size == sizeof fault ? fault : 0;
+    return size == sizeof report ? report : Report{};
 }
 
 // 0 if the file may be executed, else the errno.
@@ -153,23 +185,33 @@ std::string find_program(const std::string& name) {
 }
 
 Process start_process(const std::string& path, const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment, int input) {
+                      const std::vector<std::string>& environment, int input,
+                      const ProcessorSet& processors) {
+    const auto mask = mask_of(processors);
     const auto argument_pointers = pointers(arguments);
     const auto environment_pointers = pointers(environment);
     Pipe out = make_pipe();
     Pipe err = make_pipe();
     Pipe report = make_pipe();
-    const Birth birth{
-        path.c_str(),      argument_pointers.data(), environment_pointers.data(), input,
-        out.writing.get(), err.writing.get(),        report.writing.get(),        ::getpid()};
+    const Birth birth{path.c_str(),
+                      argument_pointers.data(),
+                      environment_pointers.data(),
+                      input,
+                      out.writing.get(),
+                      err.writing.get(),
+                      report.writing.get(),
+                      ::getpid(),
+                      mask.data(),
+                      mask.size() * sizeof(cpu_set_t)};
     const pid_t child = ::fork();
     if (child < 0) throw process_error("cannot start a process", errno);
     if (child == 0) become(birth);
 
     report.writing.reset();
-    if (const int fault = read_report(report.reading.get()); fault != 0) {
+    if (const Report from_child = read_report(report.reading.get()); from_child.fault != 0) {
         ::waitpid(child, nullptr, 0);
-        cannot_run(path, fault);
+        if (from_child.step == Report::Step::Binding) cannot_bind(processors, from_child.fault);
+        cannot_run(path, from_child.fault);
     }
     ::fcntl(out.reading.get(), F_SETFL, O_NONBLOCK);
     ::fcntl(err.reading.get(), F_SETFL, O_NONBLOCK);

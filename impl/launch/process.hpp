@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "net/descriptor.hpp"
+#include "processors.hpp"
 
 namespace tutti::launch {
 
@@ -27,10 +28,11 @@ struct Process {
 std::string find_program(const std::string& name);
 
 // Runs `path` in a process group of its own, with `input` as its standard input, default signals
-// and piped output. It dies with the calling thread. CannotRun if exec fails, an Error if the
-// system has no room for it.
+// and piped output, on these processors unless there are none. It dies with the calling thread.
+// CannotRun if exec fails, an Error if the system has no room for it or does not bind it.
 Process start_process(const std::string& path, const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment, int input);
+                      const std::vector<std::string>& environment, int input,
+                      const ProcessorSet& processors);
 
 // SIGTERM to each process of that group that does not handle it: one that was just being started
 // when the group got it may have missed it.

@@ -87,8 +87,10 @@ Supervisor::Worker Supervisor::start_worker(const WorkerPlan& plan, int nothing)
     // First, for what they need may be missing.
     LineReader out = make_reader(plan, standard_output);
     LineReader err = make_reader(plan, standard_error);
+    const auto& sets = options_.processors;
     auto process =
-        start_process(program_, options_.command, plan.environment, reads ? STDIN_FILENO : nothing);
+        start_process(program_, options_.command, plan.environment, reads ? STDIN_FILENO : nothing,
+                      sets.empty() ? ProcessorSet{} : sets[static_cast<size_t>(plan.local_rank)]);
     guard_.add(process.pid);
     out.read_from(std::move(process.out));
     err.read_from(std::move(process.err));

@@ -68,6 +68,15 @@ expect_named() {
     expect_line out "^tuttirun: .* refuses .*$3.* \($1\)\$"
 }
 
+case_ranks_that_cannot_be_bound_are_named() {
+    run EPERM sched_setaffinity "$tuttirun" --bind-to core true
+    [ "$code" -eq 1 ] || fail "exit code $code without sched_setaffinity"
+    expect_line out '^tuttirun: cannot bind a rank by sched_setaffinity to processor.*\(EPERM\)$'
+    run ENOSYS sched_getaffinity "$tuttirun" --bind-to core true
+    [ "$code" -eq 2 ] || fail "exit code $code without sched_getaffinity"
+    expect_line out '^tuttirun: --bind-to: the system does not tell '
+}
+
 case_calls_that_a_job_cannot_do_without_are_named() {
     expect_named EPERM clone3 clone3
     for errno in EPERM ENOSYS; do

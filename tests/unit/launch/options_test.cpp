@@ -12,6 +12,7 @@
 namespace {
 
 using tutti::launch::Backend;
+using tutti::launch::BindTo;
 using tutti::launch::Options;
 
 using Variables = std::map<std::string, std::string>;
@@ -45,6 +46,7 @@ void a_program_alone_gets_the_defaults(void**) {
     assert_true(options.action == Options::Action::Run);
     assert_int_equal(options.nnodes, 1);
     assert_int_equal(options.nproc_per_node, 1);
+    assert_true(options.bind_to == BindTo::None && options.processors.empty());
     assert_int_equal(*options.node_rank, 0);
     expect_endpoint(options, "127.0.0.1", 0);
     assert_string_equal(options.run_id.c_str(), "none");
@@ -177,6 +179,19 @@ void local_ranks_that_this_node_has_not_are_refused(void**) {
     parse({"-t=1:1", "--local-ranks-filter=1", "program"}, {{"PET_NPROC_PER_NODE", "2"}});
 }
 
+void ranks_are_bound_to_what_is_named(void**) {
+    const auto options = parse({"--bind-to=core", "program"});
+    assert_true(options.bind_to == BindTo::Core);
+    assert_int_equal(options.processors.size(), 1);
+    assert_true(parse({"--bind_to", "numa", "program"}).bind_to == BindTo::Numa);
+    assert_true(parse({"--bind-to=none", "program"}, {{"PET_BIND_TO", "core"}}).bind_to ==
+                BindTo::None);
+    expect_refusal({"--bind-to=socket", "program"},
+                   "--bind-to is \"socket\": there are core, numa and none");
+    expect_refusal({"--bind-to=core", "--nproc-per-node=4096", "program"},
+                   "4096 ranks on this node need a core each, and tuttirun may use ");
+}
+
 void signals_are_named(void**) {
     assert_true(parse({"--signals-to-handle=SIGUSR1,TERM", "program"}).signals ==
                 std::vector<int>({SIGUSR1, SIGTERM}));
@@ -196,8 +211,8 @@ std::string show(const Options& options) {
         options.nnodes, " ", options.nproc_per_node, " ", static_cast<int>(options.backend), " ",
         options.node_rank.value_or(-1), " ", options.endpoint.host, " ", options.endpoint.port, " ",
         options.times.join_ms, " ", options.times.pulse_ms, " ", options.local_addr, " ",
-        options.run_id, " ", options.role, " ", options.max_restarts, " ",
-        options.shutdown_timeout_ms, " ", options.log_dir, " ");
+        static_cast<int>(options.bind_to), " ", options.run_id, " ", options.role, " ",
+        options.max_restarts, " ", options.shutdown_timeout_ms, " ", options.log_dir, " ");
     text += tutti::cat(static_cast<int>(options.python), options.redirects.everyone,
                        options.tee.everyone);
     for (const int rank : options.local_ranks_filter) text += tutti::cat(" ", rank);
@@ -209,6 +224,7 @@ void every_option_also_comes_from_the_environment(void**) {
     const auto plain = show(parse({"program"}));
     const char* const changes[][3] = {{"--nnodes", "PET_NNODES", "2"},
                                       {"--nproc-per-node", "PET_NPROC_PER_NODE", "3"},
+                                      {"--bind-to", "PET_BIND_TO", "numa"},
                                       {"--master-addr", "PET_MASTER_ADDR", "a"},
                                       {"--master-port", "PET_MASTER_PORT", "7"},
                                       {"--rdzv-backend", "PET_RDZV_BACKEND", "c10d"},
@@ -267,6 +283,7 @@ void help_names_every_option(void**) {
     const auto help = tutti::launch::help_text();
     for (const char* name : {"--nnodes N ",
                              "--nproc-per-node N ",
+                             "--bind-to WHAT ",
                              "--node-rank R ",
                              "--standalone ",
                              "--master-addr ADDRESS ",
@@ -327,6 +344,7 @@ int main() {
         TUTTI_TEST(the_rendezvous_is_configured_by_keys),
         TUTTI_TEST(streams_are_chosen_for_all_ranks_or_by_rank),
         TUTTI_TEST(local_ranks_that_this_node_has_not_are_refused),
+        TUTTI_TEST(ranks_are_bound_to_what_is_named),
         TUTTI_TEST(signals_are_named),
         TUTTI_TEST(what_has_no_meaning_here_is_taken_and_has_no_effect),
         TUTTI_TEST(every_option_also_comes_from_the_environment),
