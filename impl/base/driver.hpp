@@ -22,6 +22,11 @@ public:
     // Between the two a thread calls advance() again and again, and nobody else needs to.
     virtual void enter() noexcept = 0;
     virtual void leave() noexcept = 0;
+    // The same around the sleep of a thread that waits: another one moves it meanwhile, at once.
+    virtual void leave_to_sleep() noexcept = 0;
+    virtual void enter_from_sleep() noexcept = 0;
+    // Some thread waits, and does not move it: another one does so now.
+    virtual void hurry() noexcept = 0;
     // Event::wait(), in which everything moves.
     virtual bool wait(Event& event, uint32_t ticket, const Deadline& deadline) noexcept = 0;
 

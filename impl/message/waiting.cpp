@@ -111,6 +111,7 @@ void Messages::look() noexcept {
 }
 
 void Messages::hurry() noexcept {
+    if (driver_ != nullptr) driver_->hurry();
     const Lock lock(mutex_);
     is_hurried_ = true;
     employed_.notify_one();
@@ -198,9 +199,9 @@ void Messages::doze(End& end, Clock::duration longest) {
         if (queues.in_background() > 0) longest = std::min<Clock::duration>(longest, between_looks);
     });
     if (!moved && !end.is_over()) {
-        if (driver_ != nullptr) driver_->leave();
+        if (driver_ != nullptr) driver_->leave_to_sleep();
         shm::await_ring(doorbell_, heard, longest);
-        if (driver_ != nullptr) driver_->enter();
+        if (driver_ != nullptr) driver_->enter_from_sleep();
     }
     doorbell_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }

@@ -74,10 +74,26 @@ void Waiting::leave() noexcept {
     if (--inside_ == 0) employ();
 }
 
+void Waiting::leave_to_sleep() noexcept {
+    ++sleeping_;
+    leave();
+}
+
+void Waiting::enter_from_sleep() noexcept {
+    --sleeping_;
+    enter();
+}
+
+void Waiting::hurry() noexcept {
+    const Lock lock(mutex_);
+    is_called_ = true;
+    employed_.notify_one();
+}
+
 void Waiting::employ() noexcept {
     if (!is_employed()) return;
     has_new_ = true;
-    if (!is_parked_) return;
+    if (!is_parked_ && sleeping_ == 0) return;
     const Lock lock(mutex_);
     employed_.notify_one();
 }
@@ -173,7 +189,8 @@ bool Waiting::rest(Lock& lock) {
     const bool has_calls = std::exchange(seen_entered_, entered) != entered;
     if (inside_ == 0) {
         const bool is_left_alone = has_unattended && had_unattended && !has_calls;
-        if (is_called_ || is_left_alone || (has_unattended && looks_.are_off())) {
+        const bool is_wanted = is_called_ || sleeping_ > 0;
+        if (is_wanted || is_left_alone || (has_unattended && looks_.are_off())) {
             looks_.found_something();
             return true;
         }

@@ -29,6 +29,9 @@ public:
     [[nodiscard]] int spins() const noexcept override { return spins_; }
     void enter() noexcept override;
     void leave() noexcept override;
+    void leave_to_sleep() noexcept override;
+    void enter_from_sleep() noexcept override;
+    void hurry() noexcept override;
     bool wait(Event& event, uint32_t ticket, const Deadline& deadline) noexcept override;
 
     // The requests under way that no thread may be waiting for.
@@ -50,15 +53,17 @@ private:
     void attend() noexcept;
     bool rest(Lock& lock) TUTTI_REQUIRES(mutex_);
     [[nodiscard]] bool is_employed() const {
-        return inside_.load() == 0 && (unattended_.load() > 0 || is_called_.load());
+        return inside_.load() == 0 &&
+               (unattended_.load() > 0 || sleeping_.load() > 0 || is_called_.load());
     }
 
     const std::function<bool()> advance_;
     const int sockets_;
     const int spins_;
-    const net::Descriptor alarm_;  // readable: the leader looks again
-    const net::Descriptor bell_;   // readable: the thread of our own looks again
-    std::atomic<int> inside_{0};   // threads that wait
+    const net::Descriptor alarm_;   // readable: the leader looks again
+    const net::Descriptor bell_;    // readable: the thread of our own looks again
+    std::atomic<int> inside_{0};    // threads that wait
+    std::atomic<int> sleeping_{0};  // threads that wait elsewhere, and count on ours
     std::atomic<uint64_t> entered_{0};
     std::atomic<size_t> unattended_{0};
     std::atomic<bool> is_asleep_{false};  // the leader
