@@ -77,8 +77,8 @@ public:
     virtual int receive(const Receive& call, const Deadline& deadline);
     // All of these, started in their order and under way together, on this thread, until all have
     // ended; nothing if it has no such way.
-    virtual std::optional<BatchEnd> run(std::span<const Message> /*batch*/,
-                                        const Deadline& /*deadline*/) {
+    virtual std::optional<BatchEnd> run_batch(std::span<const Message> /*batch*/,
+                                              const Deadline& /*deadline*/) {
         return std::nullopt;
     }
 

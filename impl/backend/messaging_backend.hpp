@@ -18,7 +18,8 @@ public:
     void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
     void send(const Send& call, const Deadline& deadline) override;
     int receive(const Receive& call, const Deadline& deadline) override;
-    std::optional<BatchEnd> run(std::span<const Message> batch, const Deadline& deadline) override {
+    std::optional<BatchEnd> run_batch(std::span<const Message> batch,
+                                      const Deadline& deadline) override {
         return messages_->run(batch, deadline);
     }
     bool cancel(const Work& receive) noexcept override { return messages_->cancel(receive); }

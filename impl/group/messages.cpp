@@ -436,7 +436,7 @@ bool Group::run_here(std::span<const Message> batch, int64_t timeout_ms) {
     }
     Backend* const mover = mover_of_all(batch);
     if (mover == nullptr) return false;
-    const auto end = mover->run(batch, deadline_here(timeout_ms));
+    const auto end = mover->run_batch(batch, deadline_here(timeout_ms));
     if (!end || end->status.ok()) return end.has_value();
     const auto fail = [&](const auto& call) {
         with_context(call, [&] { throw Error(end->status); });
