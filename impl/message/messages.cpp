@@ -55,16 +55,29 @@ void Messages::begin(std::unique_ptr<Kind> operation) {
             employed_.notify_one();
         }
         employ_mover();
-        queues_.take(after);
+        collect(after);
         is_first_late = queues_.next_expiry() < watched_;
     }
-    after.run(doorbell_);
+    finish(after);
     if (is_first_late) enter([](Queues& /*queues*/) {});  // only now that a channel has it
+}
+
+// Collects what is to be done without the lock: by finish(), which close() waits for. The program
+// may end the group as soon as its works have finished.
+void Messages::collect(Deferred& after) noexcept {
+    queues_.take(after);
+    if (!after.empty()) ++finishing_;
+}
+
+void Messages::finish(Deferred& after) noexcept {
+    if (after.empty()) return;
+    after.run(doorbell_);
+    --finishing_;
 }
 
 // Collects what is to be done without the lock, and first sets the alarm for the next expiry.
 void Messages::leave(Deferred& after) noexcept {
-    queues_.take(after);
+    collect(after);
     try {
         watch(queues_.next_expiry());
     } catch (...) {  // no memory, or no thread: the next caller tries again
@@ -90,7 +103,7 @@ void Messages::ring() noexcept {
         queues_.expire(Clock::now());
         leave(after);
     }
-    after.run(doorbell_);
+    finish(after);
 }
 
 bool Messages::cancel(const Work& receive) noexcept {
@@ -121,6 +134,7 @@ void Messages::close() noexcept {
         mover.join();
     }
     for (Peer* const peer : peers) peer->close();
+    while (finishing_ > 0) std::this_thread::yield();
 }
 
 }  // namespace tutti::message

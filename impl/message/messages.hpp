@@ -9,6 +9,7 @@
 // this one, then the alarm's.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -80,7 +81,7 @@ public:
             act(queues_);
             leave(after);
         }
-        after.run(doorbell_);
+        finish(after);
     }
 
 private:
@@ -103,7 +104,10 @@ private:
     void move() noexcept;
     bool rest(Lock& lock) TUTTI_REQUIRES(mutex_);
 
+    void finish(Deferred& after) noexcept;
+
     // Under the lock.
+    void collect(Deferred& after) noexcept TUTTI_REQUIRES(mutex_);
     void leave(Deferred& after) noexcept TUTTI_REQUIRES(mutex_);
     void watch(Clock::time_point when) TUTTI_REQUIRES(mutex_);
     void enter_wait() TUTTI_REQUIRES(mutex_);
@@ -120,6 +124,7 @@ private:
     shm::Doorbell own_doorbell_{};
     shm::Doorbell& doorbell_;
 
+    std::atomic<int> finishing_{0};  // threads that are about to use the doorbell
     Mutex mutex_;
     Condition employed_;
     Queues queues_ TUTTI_GUARDED_BY(mutex_);

@@ -78,7 +78,7 @@ void Messages::move() noexcept {
         Deferred after;
         leave(after);
         lock.unlock();
-        after.run(doorbell_);
+        finish(after);
         if (!goes_on) {
             shm::await_ring(doorbell_, heard);
         } else if (!has_moved) {

@@ -10,7 +10,7 @@
 
 namespace tutti::message {
 
-void Deferred::run_all(shm::Doorbell& doorbell) noexcept {
+void Deferred::run(shm::Doorbell& doorbell) noexcept {
     if (wakes) ring_after_exchange(doorbell);
     for (const auto& call : calls) call();
     calls.clear();

@@ -27,12 +27,8 @@ struct Deferred {
     bool wakes = false;
 
     // `doorbell`: on which those threads sleep.
-    void run(shm::Doorbell& doorbell) noexcept {
-        if (wakes || !calls.empty() || !ended.empty()) run_all(doorbell);
-    }
-
-private:
-    void run_all(shm::Doorbell& doorbell) noexcept;
+    void run(shm::Doorbell& doorbell) noexcept;
+    [[nodiscard]] bool empty() const { return !wakes && calls.empty() && ended.empty(); }
 };
 
 class Queues {

@@ -53,7 +53,7 @@ void Messages::run(Kind& operation) {
         if (waits) enter_wait();
         leave(after);
     }
-    after.run(doorbell_);
+    finish(after);
     if (waits) {  // also if another thread has ended it by now
         OwnEnd<Kind> end(operation);
         await(end, is_driven);
@@ -80,7 +80,7 @@ BatchEnd Messages::run(std::span<const Message> batch, const Deadline& deadline)
         if (waits) enter_wait();
         leave(after);
     }
-    after.run(doorbell_);
+    finish(after);
     if (waits) await(own, is_driven);
     if (looks) look_around();  // as for one
     return own.end();
@@ -141,7 +141,7 @@ Messages::Step Messages::step(End& end) {
     Deferred after;
     leave(after);
     mutex_.unlock();
-    after.run(doorbell_);
+    finish(after);
     if (End::is_seen_in_lock || step == Step::Done || !end.is_over()) return step;
     enter([this](Queues& /*queues*/) TUTTI_REQUIRES(mutex_) { leave_wait(); });
     return Step::Done;
