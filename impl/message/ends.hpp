@@ -27,6 +27,11 @@ class OwnEnd {
 public:
     static constexpr bool is_seen_in_lock = true;
     explicit OwnEnd(Kind& operation) : operation_(operation) {}
+    // Throws why it cannot start.
+    void post(Queues& queues) { queues.post(operation_); }
+    [[nodiscard]] bool is_driven(const Queues& queues) const {
+        return queues.is_driven(operation_.call);
+    }
     [[nodiscard]] const Operation* operation() const { return &operation_; }
     [[nodiscard]] bool is_over() const { return operation_.done.load(std::memory_order_seq_cst); }
     // When time_out() is due; nothing: it has been called.
@@ -54,10 +59,16 @@ public:
         std::visit([&](const auto& call) { add(call); }, message);
         first_ = operations_.begin();
     }
-    void post_all(Queues& queues) {
+    // One that cannot start has ended.
+    void post(Queues& queues) {
         for (Own& own : operations_) {
             std::visit([&](auto& one) { post(one, queues); }, own);
         }
+    }
+    [[nodiscard]] bool is_driven(const Queues& queues) const {
+        return std::ranges::any_of(operations_, [&](const Own& own) {
+            return std::visit([&](const auto& one) { return queues.is_driven(one.call); }, own);
+        });
     }
     [[nodiscard]] BatchEnd end() const {
         size_t index = 0;

@@ -88,8 +88,8 @@ private:
     using Clock = Deadline::Clock;
     static constexpr std::chrono::milliseconds between_looks{10};
 
-    template <typename Kind>
-    void run(Kind& operation);
+    template <typename End>
+    void run(End& end);
     template <typename Kind>
     void begin(std::unique_ptr<Kind> operation);
     template <typename End>

@@ -45,9 +45,6 @@ public:
     // Whether it ends only if a thread advances the messages, or looks for trouble.
     [[nodiscard]] bool is_driven(const Send& call) const { return is_driven(call.destination); }
     [[nodiscard]] bool is_driven(const Receive& call) const { return is_driven(call.source); }
-    [[nodiscard]] bool is_driven(const Message& message) const {
-        return std::visit([this](const auto& call) { return is_driven(call); }, message);
-    }
 
     // Starts it; it may have ended already. Throw why it cannot start.
     void post(Sending& message);

@@ -27,45 +27,29 @@ constexpr std::chrono::milliseconds max_sleep{500};
 
 void Messages::send(const Send& call, const Deadline& deadline) {
     Sending message(call, deadline, nullptr);
-    run(message);
+    OwnEnd<Sending> end(message);
+    run(end);
+    if (!message.status.ok()) throw Error(message.status);
 }
 
 int Messages::receive(const Receive& call, const Deadline& deadline) {
     Receiving receiving(call, deadline, nullptr);
-    run(receiving);
+    OwnEnd<Receiving> end(receiving);
+    run(end);
+    if (!receiving.status.ok()) throw Error(receiving.status);
     return receiving.source;
 }
 
-template <typename Kind>
-void Messages::run(Kind& operation) {
-    const Driving driving(driver_);
-    Deferred after;
-    bool looks = false;
-    bool waits = false;
-    bool is_driven = false;
-    {
-        const Lock lock(mutex_);
-        looks = ++calls_ % calls_between_looks == 0;
-        is_driven = queues_.is_driven(operation.call);
-        queues_.set_driver(&operation);
-        queues_.post(operation);
-        waits = !operation.done.load(std::memory_order_relaxed);
-        if (waits) enter_wait();
-        leave(after);
-    }
-    finish(after);
-    if (waits) {  // also if another thread has ended it by now
-        OwnEnd<Kind> end(operation);
-        await(end, is_driven);
-    }
-    if (looks) look_around();  // a group that fails also ends messages between its other ranks
-    if (!operation.status.ok()) throw Error(operation.status);
+BatchEnd Messages::run(std::span<const Message> batch, const Deadline& deadline) {
+    OwnEnds ends(deadline);
+    for (const Message& message : batch) ends.add(message);
+    run(ends);
+    return ends.end();
 }
 
-BatchEnd Messages::run(std::span<const Message> batch, const Deadline& deadline) {
+template <typename End>
+void Messages::run(End& end) {
     const Driving driving(driver_);
-    OwnEnds own(deadline);
-    for (const Message& message : batch) own.add(message);
     Deferred after;
     bool looks = false;
     bool waits = false;
@@ -73,17 +57,16 @@ BatchEnd Messages::run(std::span<const Message> batch, const Deadline& deadline)
     {
         const Lock lock(mutex_);
         looks = ++calls_ % calls_between_looks == 0;
-        queues_.set_driver(nullptr);
-        for (const Message& message : batch) is_driven |= queues_.is_driven(message);
-        own.post_all(queues_);
-        waits = !own.is_over();
+        is_driven = end.is_driven(queues_);
+        queues_.set_driver(end.operation());
+        end.post(queues_);
+        waits = !end.is_over();
         if (waits) enter_wait();
         leave(after);
     }
     finish(after);
-    if (waits) await(own, is_driven);
-    if (looks) look_around();  // as for one
-    return own.end();
+    if (waits) await(end, is_driven);  // also if another thread has ended it by now
+    if (looks) look_around();  // a group that fails also ends messages between its other ranks
 }
 
 // A first look often ends them, and then this thread never counts as one that waits.
