@@ -21,17 +21,19 @@ public:
             throw;
         }
     }
-    InFlight(InFlight&& other) noexcept
-        : group_(other.group_), has_left_(std::exchange(other.has_left_, true)) {}
-    InFlight& operator=(InFlight&&) = delete;
+    InFlight(const InFlight&) = delete;
+    InFlight& operator=(const InFlight&) = delete;
     ~InFlight() {
         if (!has_left_) leave(group_);
     }
 
-    // Leaves when that goes instead.
-    [[nodiscard]] Afterwards leave_afterwards() && noexcept {
-        has_left_ = true;
-        return {[](void* group) noexcept { leave(*static_cast<Group*>(group)); }, &group_};
+    // Leaves when that goes instead, if it has entered.
+    [[nodiscard]] static Afterwards leave_afterwards(std::optional<InFlight>& entry) noexcept {
+        if (!entry) return {};
+        Group& group = entry->group_;
+        entry->has_left_ = true;
+        entry.reset();
+        return {[](void* left) noexcept { leave(*static_cast<Group*>(left)); }, &group};
     }
 
 private:

@@ -114,10 +114,7 @@ protected:
     }
     Afterwards settle(Status& /*status*/) noexcept override {
         end_polling();
-        if (!entry_) return {};
-        Afterwards leaves = std::move(*entry_).leave_afterwards();
-        entry_.reset();
-        return leaves;
+        return InFlight::leave_afterwards(entry_);
     }
     [[nodiscard]] const Helper* helper() const override { return helper_; }
     void help(const IsOver& is_over, const Deadline& deadline) const override {

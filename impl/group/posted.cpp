@@ -100,9 +100,7 @@ Afterwards Group::Posted::settle(Status& status) noexcept {
     deliver_ = nullptr;
     call_.reset();  // a program that has waited finds its ops and its memory given back
     const Lock lock(mutex_);
-    Afterwards leaves = std::move(*entry_).leave_afterwards();
-    entry_.reset();
-    return leaves;
+    return InFlight::leave_afterwards(entry_);
 }
 
 }  // namespace tutti
