@@ -129,10 +129,6 @@ public:
     explicit Pin(const Handle* handle) noexcept
         : slot_(pin_slot(reinterpret_cast<uintptr_t>(handle), HandleTraits<Handle>::kind)) {}
     // Throws INVALID_HANDLE, naming the argument.
-    Pin(const Handle* handle, const std::string& argument) : Pin(handle) {
-        if (slot_ != nullptr) return;
-        refuse_handle(reinterpret_cast<uintptr_t>(handle), HandleTraits<Handle>::kind, argument);
-    }
     Pin(const Handle* handle, const Argument& argument) : Pin(handle) {
         if (slot_ != nullptr) return;
         refuse_handle(reinterpret_cast<uintptr_t>(handle), HandleTraits<Handle>::kind,

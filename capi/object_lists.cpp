@@ -11,7 +11,7 @@ std::vector<ObjectPointer> read_objects(tutti_object* const* objects, size_t cou
     values.reserve(count);
     for (size_t i = 0; i < count; ++i) {
         const std::string name = indexed("objects", i);
-        values.push_back(Pin<tutti_object>(objects[i], name)->value(name.c_str()));
+        values.push_back(Pin<tutti_object>(objects[i], name.c_str())->value(name.c_str()));
     }
     return values;
 }

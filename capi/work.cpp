@@ -37,19 +37,6 @@ struct SharedWorks {
     std::vector<size_t> indexes;
 };
 
-SharedWorks share_all(tutti_work* const* works, int64_t given_count) {
-    const size_t count = capi::read_count(given_count, "count");
-    capi::need_array(works, count, "works");
-    SharedWorks shared;
-    shared.all.reserve(count);
-    for (size_t i = 0; i < count; ++i) {
-        if (works[i] == nullptr) continue;
-        shared.all.push_back(WorkPin(works[i], argument_of(i)).share());
-        shared.indexes.push_back(i);
-    }
-    return shared;
-}
-
 using WorkPins = std::pmr::vector<WorkPin>;
 
 // Nothing for one that is NULL.
@@ -66,6 +53,18 @@ WorkPins pin_all(tutti_work* const* works, int64_t given_count, capi::CallMemory
         }
     }
     return pins;
+}
+
+SharedWorks share_all(tutti_work* const* works, int64_t count) {
+    capi::CallMemory memory;
+    const WorkPins pins = pin_all(works, count, memory);
+    SharedWorks shared;
+    for (size_t i = 0; i < pins.size(); ++i) {
+        if (!pins[i]) continue;
+        shared.all.push_back(pins[i].share());
+        shared.indexes.push_back(i);
+    }
+    return shared;
 }
 
 // How a work ended, as the result of the call; nothing to say of one that runs.
