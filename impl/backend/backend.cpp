@@ -34,6 +34,18 @@ void Backend::start(const Receive& /*call*/, const Deadline& /*deadline*/,
     refuse_messages(*this);
 }
 
+void Backend::start_batch(std::span<const Message> batch, const Deadline& deadline,
+                          std::span<const std::shared_ptr<Work>> works) {
+    for (size_t index = 0; index < batch.size(); ++index) {
+        const auto& work = works[index];
+        try {
+            std::visit([&](const auto& call) { start(call, deadline, work); }, batch[index]);
+        } catch (...) {
+            work->finish(current_status());
+        }
+    }
+}
+
 void Backend::send(const Send& call, const Deadline& deadline) {
     run_now(*this, call, deadline);
 }

@@ -62,6 +62,10 @@ public:
     virtual void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work);
     virtual void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work);
 
+    // All of these, in their order, with a work each; one that cannot start has finished with why.
+    virtual void start_batch(std::span<const Message> batch, const Deadline& deadline,
+                             std::span<const std::shared_ptr<Work>> works);
+
     // Messages that this thread starts in between are under way at the same time.
     virtual void begin_together() noexcept {}
     virtual void end_together() noexcept {}

@@ -16,6 +16,10 @@ class MessagingBackend : public InlineBackend {
 public:
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
     void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) override;
+    void start_batch(std::span<const Message> batch, const Deadline& deadline,
+                     std::span<const std::shared_ptr<Work>> works) override {
+        messages_->start(batch, deadline, works);
+    }
     void send(const Send& call, const Deadline& deadline) override;
     int receive(const Receive& call, const Deadline& deadline) override;
     std::optional<BatchEnd> run_batch(std::span<const Message> batch,

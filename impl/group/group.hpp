@@ -319,7 +319,7 @@ private:
     template <typename Call>
     void check_message(const Call& call) const;
     template <typename Call>
-    [[nodiscard]] std::shared_ptr<MessageWork> work_of(const Call& call,
+    [[nodiscard]] std::shared_ptr<MessageWork> work_of(const Call& call, Backend& mover,
                                                        Work::Clock::time_point now);
     // A failure of `act` names the call.
     template <typename Call, typename Act>
@@ -329,7 +329,8 @@ private:
     template <typename Call, typename Run>
     void run_message(const Call& call, Run&& run, int64_t timeout_ms);
     template <typename Call>
-    void start_message(const Call& call, const Deadline& until, const std::shared_ptr<Work>& work);
+    void start_message(const Call& call, Backend& mover, const Deadline& until,
+                       const std::shared_ptr<Work>& work);
     template <typename Call>
     std::shared_ptr<Work> start_message(const Call& call, const Span& span);
     std::shared_ptr<Work> start_landing(const Receive& call, const Span& span);
@@ -340,6 +341,8 @@ private:
     [[nodiscard]] Backend* mover_of_all(std::span<const Message> batch) const;
     void check_batch(std::span<const Message> batch) const;
     bool run_here(std::span<const Message> batch, int64_t timeout_ms);
+    std::vector<std::shared_ptr<Work>> start_here(std::span<const Message> batch, Backend& mover,
+                                                  const Span& span);
     void check_not_destroyed() const TUTTI_REQUIRES(mutex_);
     void check_not_failed(const char* operation) const TUTTI_REQUIRES(mutex_);
     void check_turn() const;

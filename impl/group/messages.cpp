@@ -229,11 +229,12 @@ Backend& Group::mover_of(const Call& call) const {
 }
 
 template <typename Call>
-std::shared_ptr<Group::MessageWork> Group::work_of(const Call& call, Work::Clock::time_point now) {
+std::shared_ptr<Group::MessageWork> Group::work_of(const Call& call, Backend& mover,
+                                                   Work::Clock::time_point now) {
     using Kind = std::conditional_t<is_send<Call>, MessageWork, ReceiveWork>;
     auto work = std::make_shared<Kind>(*this, call_name(call), now, backends_.of_message(call),
                                        is_send<Call>, peer_of(call), call.tag);
-    work->set_helper(mover_of(call).message_helper());
+    work->set_helper(mover.message_helper());
     return work;
 }
 
@@ -274,10 +275,9 @@ Call Group::entered(const Call& call) const {
 }
 
 template <typename Call>
-void Group::start_message(const Call& call, const Deadline& until,
+void Group::start_message(const Call& call, Backend& mover, const Deadline& until,
                           const std::shared_ptr<Work>& work) {
     with_context(call, [&] {
-        Backend& mover = mover_of(call);
         if (has_entered(call)) return mover.start(call, until, work);
         mover.start(entered(call), until, work);
     });
@@ -311,8 +311,9 @@ int Group::await_message(const Call& call, int64_t timeout_ms) {
         return peer_of(call);
     }
     const MemoryUse use = memory_of(call);
-    const auto work = work_of(call, span.start);
-    start_message(call, span.deadline, work);
+    Backend& mover = mover_of(call);
+    const auto work = work_of(call, mover, span.start);
+    start_message(call, mover, span.deadline, work);
     work->wait(Deadline::never());  // its own deadline ends it
     if (const Status status = *work->status(); !status.ok()) {
         membership_->message_failed();
@@ -329,10 +330,11 @@ std::shared_ptr<Work> Group::start_message(const Call& call, const Span& span) {
             return start_landing(call, span);
         }
     }
-    const auto work = work_of(call, span.start);
+    Backend& mover = mover_of(call);
+    const auto work = work_of(call, mover, span.start);
     work->put_in_background();
     keep_until_done(*work, memory_of(call));
-    start_message(call, span.deadline, work);
+    start_message(call, mover, span.deadline, work);
     return work;
 }
 
@@ -344,7 +346,7 @@ std::shared_ptr<Work> Group::start_landing(const Receive& call, const Span& span
     auto entry = std::make_shared<InFlight>(*this, call_name(call));
     const auto work = std::make_shared<ReceiveWork>(*this, call_name(call), span.start);
     keep_until_done(*work, memory_of(call));
-    const auto moving = work_of(call, span.start);
+    const auto moving = work_of(call, mover_of(call), span.start);
     moving->put_in_background();
     work->deliver_from(moving);
     const Receive host = landing->host;
@@ -355,7 +357,7 @@ std::shared_ptr<Work> Group::start_landing(const Receive& call, const Span& span
         },
         Callbacks::of_library());
     try {
-        start_message(host, span.deadline, moving);
+        start_message(host, mover_of(host), span.deadline, moving);
     } catch (...) {
         moving->finish(current_status());
     }
@@ -384,7 +386,8 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
     auto entry = std::make_shared<InFlight>(*this, call_name(call));
     const Span span = span_of(timeout_ms);
     const auto work = std::make_shared<ReceiveWork>(*this, call_name(call), span.start);
-    const auto moving = work_of(call, span.start);
+    Backend& mover = mover_of(call);
+    const auto moving = work_of(call, mover, span.start);
     moving->put_in_background();
     work->deliver_from(moving);
     moving->then(
@@ -398,7 +401,7 @@ std::shared_ptr<Work> Group::start(const Receive& call, int64_t timeout_ms,
             }
         },
         Callbacks::of_library());
-    start_message(call, span.deadline, moving);
+    start_message(call, mover, span.deadline, moving);
     return work;
 }
 
@@ -472,6 +475,8 @@ std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
         batch = entered_all;
     }
     const Span span = span_of(timeout_ms);
+    Backend* const mover = entered_all.empty() ? mover_of_all(batch) : nullptr;
+    if (mover != nullptr) return start_here(batch, *mover, span);
     std::vector<std::shared_ptr<Work>> works(batch.size());
     const Together together(backends_);
     for (size_t index = 0; index < batch.size(); ++index) {
@@ -483,6 +488,20 @@ std::vector<std::shared_ptr<Work>> Group::start(std::span<const Message> batch,
             works[index]->finish(current_status());
         }
     }
+    return works;
+}
+
+// All by that backend, and none on a device.
+std::vector<std::shared_ptr<Work>> Group::start_here(std::span<const Message> batch, Backend& mover,
+                                                     const Span& span) {
+    std::vector<std::shared_ptr<Work>> works;
+    works.reserve(batch.size());
+    const auto add = [&](const auto& call) {
+        works.push_back(work_of(call, mover, span.start));
+        keep_until_done(*works.back(), memory_of(call));
+    };
+    for (const Message& message : batch) std::visit(add, message);
+    mover.start_batch(batch, span.deadline, works);
     return works;
 }
 

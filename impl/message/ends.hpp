@@ -22,15 +22,14 @@
 namespace tutti::message {
 
 // The end of a thread's own operation.
-template <typename Kind>
 class OwnEnd {
 public:
     static constexpr bool is_seen_in_lock = true;
-    explicit OwnEnd(Kind& operation) : operation_(operation) {}
+    explicit OwnEnd(Operation& operation) : operation_(operation) {}
     // Throws why it cannot start.
-    void post(Queues& queues) { queues.post(operation_); }
+    void post(Queues& queues) { operation_.post(queues); }
     [[nodiscard]] bool is_driven(const Queues& queues) const {
-        return queues.is_driven(operation_.call);
+        return queues.is_driven(operation_);
     }
     [[nodiscard]] const Operation* operation() const { return &operation_; }
     [[nodiscard]] bool is_over() const { return operation_.done.load(std::memory_order_seq_cst); }
@@ -40,12 +39,12 @@ public:
         return operation_.deadline.when();
     }
     void time_out(Queues& queues) {
-        if (!is_over()) queues.time_out(operation_);
+        if (!is_over()) operation_.time_out(queues);
         operation_.is_late = true;
     }
 
 private:
-    Kind& operation_;
+    Operation& operation_;
 };
 
 // The end of several operations of its own.
@@ -61,20 +60,16 @@ public:
     }
     // One that cannot start has ended.
     void post(Queues& queues) {
-        for (Own& own : operations_) {
-            std::visit([&](auto& one) { post(one, queues); }, own);
-        }
+        for (Own& own : operations_) post(operation_of(own), queues);
     }
     [[nodiscard]] bool is_driven(const Queues& queues) const {
-        return std::ranges::any_of(operations_, [&](const Own& own) {
-            return std::visit([&](const auto& one) { return queues.is_driven(one.call); }, own);
-        });
+        return std::ranges::any_of(
+            operations_, [&](const Own& own) { return queues.is_driven(operation_of(own)); });
     }
     [[nodiscard]] BatchEnd end() const {
         size_t index = 0;
         for (const Own& own : operations_) {
-            const Status& status =
-                std::visit([](const auto& one) -> const Status& { return one.status; }, own);
+            const Status& status = operation_of(own).status;
             if (!status.ok()) return {index, status};
             ++index;
         }
@@ -84,7 +79,7 @@ public:
     // Those that have ended stay so.
     [[nodiscard]] bool is_over() const {
         while (first_ != operations_.end()) {
-            if (!std::visit([](const auto& one) { return has_ended(one); }, *first_)) return false;
+            if (!has_ended(operation_of(*first_))) return false;
             ++first_;
         }
         return true;
@@ -96,26 +91,28 @@ public:
     void time_out(Queues& queues) {
         is_late_ = true;
         for (Own& own : operations_) {
-            std::visit(
-                [&](auto& one) {
-                    if (!has_ended(one)) queues.time_out(one);
-                },
-                own);
+            Operation& one = operation_of(own);
+            if (!has_ended(one)) one.time_out(queues);
         }
     }
 
 private:
     using Own = std::variant<Sending, Receiving>;
+    static Operation& operation_of(Own& own) {
+        return std::visit([](auto& one) -> Operation& { return one; }, own);
+    }
+    static const Operation& operation_of(const Own& own) {
+        return std::visit([](const auto& one) -> const Operation& { return one; }, own);
+    }
     static bool has_ended(const Operation& one) { return one.done.load(std::memory_order_seq_cst); }
     template <typename Call>
     void add(const Call& call) {
         using Kind = std::conditional_t<std::is_same_v<Call, Send>, Sending, Receiving>;
         operations_.emplace_back(std::in_place_type<Kind>, call, deadline_, nullptr);
     }
-    template <typename Kind>
-    static void post(Kind& one, Queues& queues) {
+    static void post(Operation& one, Queues& queues) {
         try {
-            queues.post(one);
+            one.post(queues);
         } catch (...) {
             one.status = current_status();
             one.done.store(true, std::memory_order_release);

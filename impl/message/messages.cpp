@@ -2,14 +2,34 @@
 // trouble happen without the lock.
 #include "messages.hpp"
 
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <memory_resource>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/thread.hpp"
 
 namespace tutti::message {
+
+namespace {
+
+std::unique_ptr<Operation> make_operation(const Message& message, const Deadline& deadline,
+                                          const std::shared_ptr<Work>& work) {
+    return std::visit(
+        [&](const auto& call) -> std::unique_ptr<Operation> {
+            using Call = std::remove_cvref_t<decltype(call)>;
+            using Kind = std::conditional_t<std::is_same_v<Call, Send>, Sending, Receiving>;
+            return std::make_unique<Kind>(call, deadline, work);
+        },
+        message);
+}
+
+}  // namespace
 
 Messages::Messages(Setting setting)
     : rank_(setting.rank),
@@ -26,40 +46,73 @@ Messages::~Messages() {
 }
 
 void Messages::start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work) {
-    begin(std::make_unique<Sending>(call, deadline, std::move(work)));
+    begin_alone(std::make_unique<Sending>(call, deadline, std::move(work)));
 }
 
 void Messages::start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work) {
-    begin(std::make_unique<Receiving>(call, deadline, std::move(work)));
+    begin_alone(std::make_unique<Receiving>(call, deadline, std::move(work)));
 }
 
-template <typename Kind>
-void Messages::begin(std::unique_ptr<Kind> operation) {
+void Messages::begin_alone(std::unique_ptr<Operation> operation) {
+    const Deadline deadline = operation->deadline;
+    begin(deadline, [&](Queues& queues) TUTTI_REQUIRES(mutex_) {
+        const bool is_driven = employ_for(*operation);
+        operation->post(queues);
+        static_cast<void>(operation.release());  // it ends by itself from here on
+        return is_driven;
+    });
+}
+
+void Messages::start(std::span<const Message> batch, const Deadline& deadline,
+                     std::span<const std::shared_ptr<Work>> works) {
+    std::array<std::byte, 512> room;
+    std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
+    std::pmr::vector<std::unique_ptr<Operation>> operations(&memory);  // before any starts
+    operations.reserve(batch.size());
+    for (size_t index = 0; index < batch.size(); ++index) {
+        operations.push_back(make_operation(batch[index], deadline, works[index]));
+    }
+    begin(deadline, [&](Queues& queues) TUTTI_REQUIRES(mutex_) {
+        bool are_driven = true;
+        for (auto& own : operations) {
+            Operation& operation = *own.release();
+            try {
+                are_driven &= employ_for(operation);
+                operation.post(queues);
+            } catch (...) {
+                queues.end(operation, current_status());
+            }
+        }
+        return are_driven;
+    });
+}
+
+// `post` starts some, and returns whether only a thread here moves them.
+template <typename Post>
+void Messages::begin(const Deadline& deadline, Post&& post) {
     Deferred after;
     bool is_first_late = false;
-    const size_t operation_bytes = operation->call.buffer.size();
-    const Deadline& deadline = operation->deadline;
     const bool may_be_late = deadline.timeout_ms() <= 0 && !deadline.is_never();
     {
         const Lock lock(mutex_);
-        const bool is_driven = queues_.is_driven(operation->call);
-        if (is_driven && !mover_.joinable()) {
-            mover_ = start_thread("tutti-messages", [this] { move(); });
-        }
         queues_.set_driver(nullptr);
-        queues_.post(*operation);
-        static_cast<void>(operation.release());  // it ends by itself from here on
-        if (is_driven && may_be_late) queues_.expire(Clock::now());
+        const bool are_driven = post(queues_);
+        if (are_driven && may_be_late) queues_.expire(Clock::now());
         has_new_ = true;
-        if (is_driven && operation_bytes >= Looks::long_bytes && looks_.shorten()) {
-            employed_.notify_one();
-        }
         employ_mover();
         collect(after);
         is_first_late = queues_.next_expiry() < watched_;
     }
     finish(after);
     if (is_first_late) enter([](Queues& /*queues*/) {});  // only now that a channel has it
+}
+
+// Whether the mover has to move it, and is there. Throws if the system has no thread for it.
+bool Messages::employ_for(const Operation& operation) {
+    if (!queues_.is_driven(operation)) return false;
+    if (!mover_.joinable()) mover_ = start_thread("tutti-messages", [this] { move(); });
+    if (operation.bytes() >= Looks::long_bytes && looks_.shorten()) employed_.notify_one();
+    return true;
 }
 
 // Collects what is to be done without the lock: by finish(), which close() waits for. The program

@@ -52,9 +52,12 @@ public:
     int receive(const Receive& call, const Deadline& deadline);
     // All of them, started in their order, on this thread.
     BatchEnd run(std::span<const Message> batch, const Deadline& deadline);
-    // In the background.
+    // In the background; throw why it cannot start.
     void start(const Send& call, const Deadline& deadline, std::shared_ptr<Work> work);
     void start(const Receive& call, const Deadline& deadline, std::shared_ptr<Work> work);
+    // All of them, in their order; one that cannot start has finished with why.
+    void start(std::span<const Message> batch, const Deadline& deadline,
+               std::span<const std::shared_ptr<Work>> works);
 
     // For threads that want the end of works.
     void help(const IsOver& is_over, const Deadline& deadline) override;
@@ -90,8 +93,10 @@ private:
 
     template <typename End>
     void run(End& end);
-    template <typename Kind>
-    void begin(std::unique_ptr<Kind> operation);
+    template <typename Post>
+    void begin(const Deadline& deadline, Post&& post);
+    void begin_alone(std::unique_ptr<Operation> operation);
+    bool employ_for(const Operation& operation) TUTTI_REQUIRES(mutex_);
     template <typename End>
     void await(End& end, bool is_driven);
     enum class Step { Nothing, Moved, Done };

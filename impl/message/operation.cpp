@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "queues.hpp"
 
 namespace tutti::message {
 
@@ -44,6 +45,22 @@ Status timed_out(const Receive& call) {
 Status timed_out(const Send& call) {
     return {TUTTI_ERR_TIMEOUT, call.destination, 0,
             cat("timed out: rank ", call.destination, " did not receive it")};
+}
+
+void Sending::post(Queues& queues) {
+    queues.post(*this);
+}
+
+void Sending::time_out(Queues& queues) {
+    queues.time_out(*this);
+}
+
+void Receiving::post(Queues& queues) {
+    queues.post(*this);
+}
+
+void Receiving::time_out(Queues& queues) {
+    queues.time_out(*this);
 }
 
 Status Receiving::make_room(Content content, int64_t count, tutti_dtype dtype, int from) noexcept {

@@ -17,11 +17,22 @@
 
 namespace tutti::message {
 
+class Queues;
+
 // It lives on the stack of the caller that waits for it, or on the heap if it has a work.
 struct Operation : Listed {
     Operation(const Deadline& until, std::shared_ptr<Work> its_work)
         : deadline(until.successor()), work(std::move(its_work)) {}
     virtual ~Operation() = default;
+
+    // Starts it; it may have ended already. Throws why it cannot start.
+    virtual void post(Queues& queues) = 0;
+    // Its deadline has passed: ends it, if nothing of it has moved.
+    virtual void time_out(Queues& queues) = 0;
+    // The other rank; any_source: whichever sends.
+    [[nodiscard]] virtual int peer() const = 0;
+    // Of the caller's buffer.
+    [[nodiscard]] virtual size_t bytes() const = 0;
 
     const Deadline deadline;
     const std::shared_ptr<Work> work;
@@ -49,6 +60,10 @@ struct Arrival;
 struct Sending final : Operation {
     Sending(const Send& send, const Deadline& until, std::shared_ptr<Work> its_work)
         : Operation(until, std::move(its_work)), call(send) {}
+    void post(Queues& queues) override;
+    void time_out(Queues& queues) override;
+    [[nodiscard]] int peer() const override { return call.destination; }
+    [[nodiscard]] size_t bytes() const override { return call.buffer.size(); }
 
     const Send call;
 
@@ -68,6 +83,10 @@ struct Sending final : Operation {
 struct Receiving final : Operation {
     Receiving(const Receive& receive, const Deadline& until, std::shared_ptr<Work> its_work)
         : Operation(until, std::move(its_work)), call(receive) {}
+    void post(Queues& queues) override;
+    void time_out(Queues& queues) override;
+    [[nodiscard]] int peer() const override { return call.source; }
+    [[nodiscard]] size_t bytes() const override { return call.buffer.size(); }
 
     // Finds room for such a message; the status says why there is none.
     Status make_room(Content content, int64_t count, tutti_dtype dtype, int from) noexcept;

@@ -61,10 +61,10 @@ void Queues::end(Operation& operation, const Status& status, int source) noexcep
     wakes_ = true;
 }
 
-void Queues::admit(Operation& operation, bool is_driven) {
+void Queues::admit(Operation& operation) {
     if (!operation.work) return;
-    operation.is_driven = is_driven;
-    if (is_driven) ++in_background_;
+    operation.is_driven = is_driven(operation);
+    if (operation.is_driven) ++in_background_;
     expiries_.add(operation);
 }
 
@@ -74,15 +74,15 @@ void Queues::post(Sending& message) {
     if (message.work) expiries_.make_room();
     if (destination != rank_) {
         peer(destination)->send(message);
-        admit(message, is_driven(message.call));
-        if (!is_driven(message.call)) return;
+        admit(message);
+        if (!is_driven(message)) return;
         note(destination);
         advance(destination);
         return;
     }
     auto arrival = std::make_unique<Arrival>(rank_, message.call.tag);
     arrival->own = &message;
-    admit(message, is_driven(message.call));
+    admit(message);
     arrive(std::move(arrival));
 }
 
@@ -94,7 +94,7 @@ void Queues::post(Receiving& receiving) {
     }
     if (receiving.work) expiries_.make_room();
     receiving.turn = ++turns_;
-    admit(receiving, is_driven(receiving.call));
+    admit(receiving);
     join(receiving);
 }
 
@@ -239,12 +239,7 @@ void Queues::time_out(Receiving& receiving) {
 
 void Queues::expire(TimePoint now) {
     while (Operation* const late = expiries_.take_late(now)) {
-        if (late->is_late) continue;
-        if (auto* const message = dynamic_cast<Sending*>(late)) {
-            time_out(*message);
-        } else {
-            time_out(static_cast<Receiving&>(*late));
-        }
+        if (!late->is_late) late->time_out(*this);
     }
 }
 

@@ -43,8 +43,9 @@ public:
     // ones. Before all messages.
     void add(int rank, std::unique_ptr<Peer> peer);
     // Whether it ends only if a thread advances the messages, or looks for trouble.
-    [[nodiscard]] bool is_driven(const Send& call) const { return is_driven(call.destination); }
-    [[nodiscard]] bool is_driven(const Receive& call) const { return is_driven(call.source); }
+    [[nodiscard]] bool is_driven(const Operation& operation) const {
+        return is_driven(operation.peer());
+    }
 
     // Starts it; it may have ended already. Throw why it cannot start.
     void post(Sending& message);
@@ -100,7 +101,7 @@ public:
 
 private:
     [[nodiscard]] bool is_driven(int peer) const;
-    void admit(Operation& operation, bool is_driven);
+    void admit(Operation& operation);
     void join(Receiving& receiving);
     bool take_arrival(Receiving& receiving);
     void wait_for_message(Receiving& receiving);

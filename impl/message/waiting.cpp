@@ -27,14 +27,14 @@ constexpr std::chrono::milliseconds max_sleep{500};
 
 void Messages::send(const Send& call, const Deadline& deadline) {
     Sending message(call, deadline, nullptr);
-    OwnEnd<Sending> end(message);
+    OwnEnd end(message);
     run(end);
     if (!message.status.ok()) throw Error(message.status);
 }
 
 int Messages::receive(const Receive& call, const Deadline& deadline) {
     Receiving receiving(call, deadline, nullptr);
-    OwnEnd<Receiving> end(receiving);
+    OwnEnd end(receiving);
     run(end);
     if (!receiving.status.ok()) throw Error(receiving.status);
     return receiving.source;
