@@ -15,9 +15,23 @@ namespace tutti::capi {
 namespace {
 
 constexpr uint64_t one_pin = 1;
+constexpr int pin_bits = 26;
+constexpr uint64_t pins_mask = (uint64_t{1} << pin_bits) - 1;
+constexpr uint64_t kind_mask = uint64_t{15} << pin_bits;
 constexpr uint64_t held = uint64_t{1} << 30;
 constexpr uint64_t live = uint64_t{1} << 31;
-constexpr uint64_t state_mask = 0xffff'ffff;  // all but the generation
+constexpr int generation_shift = 32;
+
+constexpr uint64_t bits_of(Kind kind) {
+    return uint64_t{static_cast<uint32_t>(kind)} << pin_bits;
+}
+// With no pins.
+constexpr uint64_t published(uint32_t generation, Kind kind) {
+    return uint64_t{generation} << generation_shift | live | held | bits_of(kind);
+}
+constexpr uint64_t after(uint64_t word) {
+    return uint64_t{static_cast<uint32_t>(word >> generation_shift) + 1} << generation_shift;
+}
 
 // Chunk k has 64 << k slots.
 constexpr uint32_t first_chunk = 64;
@@ -57,7 +71,8 @@ public:
             const Slot* slots = chunks_[chunk].load(std::memory_order_acquire);
             const size_t size = size_t{first_chunk} << chunk;
             found += static_cast<size_t>(std::count_if(slots, slots + size, [&](const Slot& slot) {
-                return (slot.word.load(std::memory_order_acquire) & held) != 0 && slot.kind == kind;
+                const uint64_t word = slot.word.load(std::memory_order_acquire);
+                return (word & held) != 0 && (word & kind_mask) == bits_of(kind);
             }));
         }
         return found;
@@ -116,23 +131,35 @@ uintptr_t value_of(Kind kind, uint32_t index, uint32_t generation) {
 uint64_t kind_number(uintptr_t value) {
     return value >> kind_shift & 15;
 }
+uint32_t generation_of(uintptr_t value) {
+    return static_cast<uint32_t>(value);
+}
 uint32_t index_of(uintptr_t value) {
     return static_cast<uint32_t>(value >> slot_shift & 0x07ff'ffff);
 }
 
-// Ends the generation of a released slot that nobody pins. Of several threads that come here at
-// once one succeeds; one that fails has met a passing pin, whose owner comes here in turn.
-void end_generation(Slot& slot, uint64_t word) noexcept {
-    const auto generation = static_cast<uint32_t>(word >> 32) + 1;
-    if (!slot.word.compare_exchange_strong(word, uint64_t{generation} << 32,
-                                           std::memory_order_acq_rel)) {
-        return;
-    }
+// The slot of such a value, which may be stale; null: it is no handle of that kind.
+Slot* find_slot(uintptr_t value, Kind kind) noexcept {
+    const bool is_such =
+        (value & top_bit) != 0 && kind_number(value) == static_cast<uint64_t>(kind);
+    return is_such ? table.find(index_of(value)) : nullptr;
+}
+
+// The generation has ended.
+void end_object(Slot& slot) noexcept {
     if (slot.slow_to_end) {
         reap(slot);
     } else {
         slot.object.reset();
         give_slot_back(slot);
+    }
+}
+
+// Ends the generation of a released slot that nobody pins. Of several threads that come here at
+// once one succeeds; one that fails has met a passing pin, whose owner comes here in turn.
+void end_generation(Slot& slot, uint64_t word) noexcept {
+    if (slot.word.compare_exchange_strong(word, after(word), std::memory_order_acq_rel)) {
+        end_object(slot);
     }
 }
 
@@ -173,32 +200,37 @@ void give_slot_back(Slot& slot) noexcept {
 uintptr_t publish_slot(Slot& slot, Kind kind, bool slow_to_end,
                        std::shared_ptr<const void> object) noexcept {
     slot.object = std::move(object);
-    slot.kind = kind;
     slot.slow_to_end = slow_to_end;
     // An addition: holders of stale handles may be adding and removing pins.
-    const uint64_t before = slot.word.fetch_add(live | held, std::memory_order_acq_rel);
-    return value_of(kind, slot.index, static_cast<uint32_t>(before >> 32));
+    const uint64_t before =
+        slot.word.fetch_add(live | held | bits_of(kind), std::memory_order_acq_rel);
+    return value_of(kind, slot.index, static_cast<uint32_t>(before >> generation_shift));
 }
 
 Slot* pin_slot(uintptr_t value, Kind kind) noexcept {
-    if ((value & top_bit) == 0 || kind_number(value) != static_cast<uint64_t>(kind)) return nullptr;
-    Slot* slot = table.find(index_of(value));
+    Slot* const slot = find_slot(value, kind);
     if (slot == nullptr) return nullptr;
     const uint64_t before = slot->word.fetch_add(one_pin, std::memory_order_acq_rel);
-    const bool same = before >> 32 == (value & state_mask) && (before & live) != 0;
-    if (same && slot->kind == kind) return slot;
+    if ((before & ~pins_mask) == published(generation_of(value), kind)) return slot;
     unpin_slot(*slot);
     return nullptr;
 }
 
 void unpin_slot(Slot& slot) noexcept {
     const uint64_t before = slot.word.fetch_sub(one_pin, std::memory_order_acq_rel);
-    if ((before & state_mask) == (held | one_pin)) end_generation(slot, before - one_pin);
+    const bool is_last_of_released =
+        (before & (live | held)) == held && (before & pins_mask) == one_pin;
+    if (is_last_of_released) end_generation(slot, before - one_pin);
 }
 
 void release_handle(uintptr_t value, Kind kind) noexcept {
-    Slot* slot = pin_slot(value, kind);
+    Slot* const slot = find_slot(value, kind);
     if (slot == nullptr) return;
+    uint64_t word = published(generation_of(value), kind);
+    if (slot->word.compare_exchange_strong(word, after(word), std::memory_order_acq_rel)) {
+        return end_object(*slot);
+    }
+    if (pin_slot(value, kind) == nullptr) return;
     slot->word.fetch_and(~live, std::memory_order_acq_rel);
     unpin_slot(*slot);
 }

@@ -95,15 +95,14 @@ struct HandleTraits<tutti_object> {
 
 // One to a cache line, so threads that use different handles do not disturb each other.
 struct alignas(64) Slot {
-    // Generation (32 bits), live, held (1 bit each), pins (30). Reserved or free: 0 after the
-    // generation; published: live and held; released but still pinned: held.
+    // Generation (32 bits), live, held (1 bit each), kind (4), pins (26). Reserved or free: 0 after
+    // the generation; published: live and held; released but still pinned: held.
     std::atomic<uint64_t> word{uint64_t{1} << 32};
     // The rest changes only while the slot is not held, or by the one who ended its generation.
     std::shared_ptr<const void> object;
     Slot* next = nullptr;                // in the reaper's queue
     std::atomic<uint32_t> next_free{0};  // in the table's list of free ones: an index and 1
     uint32_t index = 0;
-    Kind kind{};
     bool slow_to_end = false;
 };
 
