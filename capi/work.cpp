@@ -169,13 +169,14 @@ tutti_status tutti_work_wait_all(tutti_work* const* works, int64_t count, int64_
         const WorkPins pins = pin_all(works, count, memory);
         const tutti::Deadline limit = read_limit(timeout_ms);
         const Range range([&] { return tutti::cat("wait for ", count, " works"); });
+        std::pmr::vector<const tutti::Work*> all(memory.lists());
+        all.reserve(pins.size());
         for (const WorkPin& pin : pins) {
             if (pin) pin->check_may_wait();
+            all.push_back(pin ? pin.get() : nullptr);
         }
-        for (size_t i = 0; i < pins.size(); ++i) {
-            if (pins[i] && !pins[i]->wait(limit)) {
-                wait_expired(timeout_ms, argument_of(i).text() + " is");
-            }
+        if (const auto running = tutti::Work::wait_all(all, limit)) {
+            wait_expired(timeout_ms, argument_of(*running).text() + " is");
         }
         for (const WorkPin& pin : pins) {
             if (pin) throw_failure(*pin);

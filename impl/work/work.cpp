@@ -9,6 +9,30 @@
 
 namespace tutti {
 
+// Goes through works from the first one on: those that have finished stay so.
+template <typename IsMeant>
+class Work::Unfinished {
+public:
+    Unfinished(std::span<const Work* const> works, IsMeant is_meant)
+        : works_(works), is_meant_(std::move(is_meant)) {}
+
+    // Past those that are not meant, or have finished. False: there is no other.
+    bool has_more() {
+        while (next_ < works_.size() && is_past(works_[next_])) ++next_;
+        return next_ < works_.size();
+    }
+    [[nodiscard]] size_t next() const { return next_; }
+
+private:
+    [[nodiscard]] bool is_past(const Work* work) const {
+        return work == nullptr || work->is_completed() || !is_meant_(*work);
+    }
+
+    const std::span<const Work* const> works_;
+    const IsMeant is_meant_;
+    size_t next_ = 0;
+};
+
 // Behind the thread that finishes it.
 Work::~Work() {
     if ((state_.load(std::memory_order_acquire) & watched) == 0) return;
@@ -184,6 +208,19 @@ void Work::Waiter::wait(PollingWait& polling, const Deadline& deadline) {
         if (woken || deadline.expired()) return;
         if (rests && changed.wait(lock, rest.or_earlier(deadline)) && woken) return;
     }
+}
+
+std::optional<size_t> Work::wait_all(std::span<const Work* const> works, const Deadline& deadline) {
+    Unfinished all(works, [](const Work& /*work*/) { return true; });
+    while (all.has_more()) {
+        const Work& work = *works[all.next()];
+        if (const Helper* const helper = work.helper()) {
+            Unfinished helped(works, [=](const Work& one) { return one.helper() == helper; });
+            work.help([&helped] { return !helped.has_more(); }, deadline);
+        }
+        if (!work.wait(deadline)) return all.next();
+    }
+    return std::nullopt;
 }
 
 std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> works,

@@ -107,11 +107,19 @@ public:
 
     [[nodiscard]] const char* operation() const { return operation_; }
     // For a collective: which one of its group it is, from 1 on; else 0.
-    void set_sequence_number(uint64_t number) { sequence_number_ = number; }
-    [[nodiscard]] uint64_t sequence_number() const { return sequence_number_; }
+    void set_sequence_number(uint64_t number) {
+        sequence_number_.store(number, std::memory_order_relaxed);
+    }
+    [[nodiscard]] uint64_t sequence_number() const {
+        return sequence_number_.load(std::memory_order_relaxed);
+    }
     // From its making to its end; nothing before.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> duration() const;
 
+    // Until all are finished; null is skipped. If the deadline passed first: the index of one that
+    // is not.
+    static std::optional<size_t> wait_all(std::span<const Work* const> works,
+                                          const Deadline& deadline);
     // The lowest index of a finished work; nothing if the deadline passed first.
     static std::optional<size_t> wait_any(std::span<const std::shared_ptr<Work>> works,
                                           const Deadline& deadline);
@@ -145,6 +153,8 @@ private:
     // In one word with the state: whether a thread must be notified of the end, or has left
     // something here to be done then. Else the end takes no lock, and is the last use of this work.
     static constexpr uint32_t watched = 4;
+    template <typename IsMeant>
+    class Unfinished;
     static State state_of(uint32_t word) { return static_cast<State>(word & 3); }
     void watch() const noexcept { state_.fetch_or(watched, std::memory_order_seq_cst); }
     bool advance_to(State next, uint32_t but_not_if) noexcept;
