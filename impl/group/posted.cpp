@@ -14,7 +14,7 @@ Status timed_out(int64_t timeout_ms) {
 
 }  // namespace
 
-Group::Posted::Posted(Group& group, const Route& route, FlatCall call, const Span& span,
+Group::Posted::Posted(Group& group, const Route& route, FlatCall&& call, const Span& span,
                       std::function<void()> deliver)
     : Work(call_name(call), span.start),
       group_(group),

@@ -20,7 +20,7 @@ class Group::Posted final : public Work,
                             public std::enable_shared_from_this<Posted> {
 public:
     // `deliver` runs when the data have arrived, before the work is done, and fails only this rank.
-    Posted(Group& group, const Route& route, FlatCall call, const Span& span,
+    Posted(Group& group, const Route& route, FlatCall&& call, const Span& span,
            std::function<void()> deliver = nullptr);
     virtual ~Posted();
 

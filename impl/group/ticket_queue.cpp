@@ -41,8 +41,10 @@ void TicketQueue::run_up_to(uint64_t ticket, const Deadline& deadline) {
         }
         if (has_turn()) {
             auto job = take_first();
+            const bool is_last = job->ticket_ == ticket;
             lock.unlock();
             run_in_turn(std::move(job));
+            if (is_last) return;
             lock.lock();
         } else if (!await_turn(lock, deadline)) {
             return;
