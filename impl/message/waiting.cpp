@@ -96,6 +96,7 @@ void Messages::look() noexcept {
 void Messages::hurry() noexcept {
     if (driver_ != nullptr) driver_->hurry();
     const Lock lock(mutex_);
+    if (queues_.in_background() == 0) return;
     is_hurried_ = true;
     employed_.notify_one();
 }

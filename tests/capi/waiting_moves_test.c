@@ -98,6 +98,25 @@ static void messages_and_collectives_are_under_way_together(void** state) {
     RUN(3, one_waits_for_all);
 }
 
+/* The others come to the barrier when the rank that waits there has taken their messages. */
+static void barrier_before_the_messages_end(rank_context* me) {
+    exchange with;
+    for (int32_t round = 0; round < ROUNDS && !me->failed; ++round) {
+        const int is_first = me->rank == round % me->size;
+        begin(me, &with, round);
+        RANK_OK(me, tutti_batch_isend_irecv(me->group, with.ops, 2, NULL, with.works, &me->error));
+        if (is_first) RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+        RANK_OK(me, tutti_work_wait_all(with.works, 2, 0, &me->error));
+        if (!is_first) RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+        end(me, &with, round);
+    }
+}
+
+static void a_thread_that_waits_in_a_collective_moves_messages(void** state) {
+    (void)state;
+    for (int32_t size = 2; size <= 4; ++size) RUN(size, barrier_before_the_messages_end);
+}
+
 static void wait_for_the_last(rank_context* me) {
     enum { DEPTH = 5 };
     tutti_work* works[DEPTH];
@@ -135,6 +154,7 @@ int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEST(a_thread_that_waits_for_messages_moves_them),
         TEST(messages_and_collectives_are_under_way_together),
+        TEST(a_thread_that_waits_in_a_collective_moves_messages),
         TEST(a_thread_that_waits_for_a_collective_runs_those_before_it),
     };
     if (argc > 1) backend = argv[1];

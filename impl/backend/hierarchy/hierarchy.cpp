@@ -25,6 +25,7 @@ public:
         : ChannelBackend(std::move(channel), neighbours_in(bootstrap)),
           hosts_(std::move(bootstrap.hosts), this->channel().rank()) {
         if (hosts_.here().size() == 1) return;
+        bootstrap.here.messages = message_helper();
         team_.emplace(std::move(bootstrap.here), this->channel().membership());
         this->channel().set_comparison([this] { team_->compare(); });
     }

@@ -15,7 +15,7 @@ public:
     ShmBackend(Membership& membership, TeamConfig config, const char* name)
         : MessagingBackend(membership, neighbours(config)),
           name_(name),
-          team_(std::move(config), membership) {}
+          team_(with_messages(std::move(config)), membership) {}
     ~ShmBackend() override { end_messages(); }  // they are in the team's memory
 
     [[nodiscard]] const char* name() const override { return name_; }
@@ -35,6 +35,11 @@ public:
     }
 
 private:
+    TeamConfig with_messages(TeamConfig config) {
+        config.messages = message_helper();
+        return config;
+    }
+
     const char* const name_;
     Team team_;
 };

@@ -170,6 +170,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
         --beside_others_;
     } else {
         for (auto before = began; before - began < yielding;) {
+            if (config_.messages != nullptr) config_.messages->look();
             ::sched_yield();
             if (is_ready(context)) return;
             const auto now = Clock::now();
@@ -177,6 +178,7 @@ void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
             before = now;
         }
     }
+    if (config_.messages != nullptr) config_.messages->hurry();  // this thread sleeps
     auto next_look = began + std::chrono::milliseconds(membership::stall_ms);
     bool has_reported = false;
     for (;;) {

@@ -19,6 +19,7 @@
 #include "memory/table.hpp"
 #include "memory/waiting.hpp"
 #include "placement.hpp"
+#include "progress/helper.hpp"
 
 namespace tutti::shm {
 
@@ -30,7 +31,8 @@ struct TeamConfig {
     int spins = 0;                  // how often to look before others may run
     bool direct = false;            // every rank may read all memory of the others
     Algorithms algorithms{};
-    bool may_move = true;  // this rank, to another processor
+    bool may_move = true;        // this rank, to another processor
+    Helper* messages = nullptr;  // of the group, moved by a thread that waits; null: there are none
 };
 
 class Team {
