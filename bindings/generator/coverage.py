@@ -63,9 +63,7 @@ LANGUAGES = {
                     add_timestamp add_array begin_list begin_map end add_elements find get_bool
                     get_int64 get_uint64 get_float64 get_string get_bytes get_timestamp get_array
                     get_elements""".split()},
-            "a work's end comes by its callback, and goroutines wait for that": {
-                "tutti_work_is_completed", "tutti_work_is_success", "tutti_work_wait_any",
-                "tutti_work_wait_all"},
+            "a work that is done knows how it ended": {"tutti_work_is_success"},
             "a zero struct of Go, with its size, is the same": DEFAULTS,
             "slices go in as they are; tensors of DLPack come from C": TENSORS,
             "a process of Go has threads, and so cannot fork": SPAWN,

@@ -3,7 +3,6 @@ package tutti
 import (
 	"context"
 	"runtime"
-	"runtime/cgo"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -223,9 +222,9 @@ func (c *call) runAsWork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer operation.release()
-	operation.obey(nil)
-	return operation.wait(ctx)
+	defer operation.close()
+	operation.obey()
+	return operation.wait(ctx, endOfPatience(ctx))
 }
 
 // async starts the call and returns its work.
@@ -243,19 +242,12 @@ func (c *call) async(ctx context.Context) (*Work, error) {
 
 // begin starts the operation, which then has the call.
 func (c *call) begin(ctx context.Context) (*operation, error) {
-	o := &operation{call: c, ctx: ctx, done: make(chan struct{})}
-	self := cgo.NewHandle(o)
-	options := c.limits(ctx)
-	options.On_done, options.On_done_user = raw.Done, uintptr(self)
-	status := c.start(options, &c.frame.work)
-	options.On_done, options.On_done_user = 0, 0
-	if status != raw.TUTTI_OK {
-		self.Delete()
+	if c.start(c.limits(ctx), &c.frame.work) != raw.TUTTI_OK {
 		err := c.failure(ctx, &c.frame.err)
 		c.release()
 		return nil, err
 	}
-	return o, nil
+	return &operation{call: c, ctx: ctx}, nil
 }
 
 // limits are the call's options: the time that the context gives, and the stream.

@@ -3,7 +3,6 @@ package tutti
 import (
 	"context"
 	"runtime"
-	"runtime/cgo"
 	"unsafe"
 
 	"tutti/internal/raw"
@@ -128,21 +127,7 @@ func BatchIsendIrecv(ctx context.Context, g *Group, ops ...P2POp) ([]*Work, erro
 	for i, one := range batch {
 		one.frame.work = works[i]
 		one.receives = ops[i].kind == raw.TUTTI_IRECV
-		started[i] = newWork(follow(ctx, one))
+		started[i] = newWork(&operation{call: one, ctx: ctx})
 	}
 	return started, nil
-}
-
-// follow has C tell when one message of a batch is done.
-func follow(ctx context.Context, c *call) *operation {
-	o := &operation{call: c, ctx: ctx, done: make(chan struct{})}
-	self := cgo.NewHandle(o)
-	if raw.Tutti_work_then(c.frame.work, raw.WorkDone, uintptr(self), nil, nil) != raw.TUTTI_OK {
-		self.Delete()
-		go func() { // no thread was to be had for callbacks
-			raw.Tutti_work_wait(c.frame.work, raw.TUTTI_DEFAULT_TIMEOUT, nil)
-			o.Finish()
-		}()
-	}
-	return o
 }

@@ -314,7 +314,7 @@ func (r *Reducer) FinishAsync() (*Work, error) {
 		releaseAll(owns)
 		runtime.KeepAlive(r) // a Reducer that is dropped goes on until then
 	}
-	return newWork(follow(context.Background(), c)), nil
+	return newWork(&operation{call: c, ctx: context.Background()}), nil
 }
 
 // Backward runs a backward pass: Begin, the function, which marks each gradient that it has

@@ -22,6 +22,7 @@
 // the group is closed, or when the [Work] is done. Making groups, meshes and connections heeds
 // deadlines, but once begun no cancelling.
 //
-// With a context that can be done, synchronous calls run as works, which costs tens of microseconds;
-// with context.Background() they run on the caller's thread.
+// With context.Background(), synchronous calls and waits for works run on the caller's thread. With
+// a context that can be done, calls run as works, which costs tens of microseconds more if they take
+// longer than about 20.
 package tutti

@@ -16,8 +16,6 @@ extern tutti_status tuttiGoAllGather(void* input, void* output, size_t size, uin
                                      tutti_error* error);
 extern tutti_status tuttiGoHook(uintptr_t group, void* bucket, uintptr_t user, tutti_error* error);
 
-static void done(void* user) { tuttiGoDone((uintptr_t)user); }
-
 static void work_done(const tutti_error* result, void* user) { tuttiGoDone((uintptr_t)user); }
 
 static void release(void* user) { tuttiGoRelease((uintptr_t)user); }
@@ -41,7 +39,6 @@ static tutti_status hook(tutti_group* group, const tutti_bucket* bucket, void* u
     return tuttiGoHook((uintptr_t)group, (void*)bucket, (uintptr_t)user, error);
 }
 
-static uintptr_t done_address(void) { return (uintptr_t)done; }
 static tutti_work_callback work_done_pointer(void) { return work_done; }
 static tutti_release_function release_pointer(void) { return release; }
 static tutti_log_callback log_line_pointer(void) { return log_line; }
@@ -60,7 +57,6 @@ import (
 // The C functions to hand over as callbacks, each with a cgo.Handle as its `user`, of a Go value of
 // the type that stands beside it.
 var (
-	Done      = uintptr(C.done_address())              // Operation, for on_done
 	WorkDone  = unsafe.Pointer(C.work_done_pointer())  // Operation
 	Release   = unsafe.Pointer(C.release_pointer())    // any: the handle is deleted
 	LogLine   = unsafe.Pointer(C.log_line_pointer())   // func(level uint32, message string)
@@ -69,7 +65,7 @@ var (
 	Hook      = unsafe.Pointer(C.hook_pointer())       // HookFunction
 )
 
-// Operation is what Done and WorkDone tell that it is done; they delete the handle first.
+// Operation is what WorkDone finishes; it deletes the handle first.
 type Operation interface{ Finish() }
 
 // ReduceFunction is what Reduce calls: inout[i] = in[i] op inout[i].
