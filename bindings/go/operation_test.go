@@ -268,6 +268,9 @@ func TestWithoutAThreadForCallbacksAWaitReleases(t *testing.T) {
 		})
 		o.mutex.Unlock()
 		check(t, work.Close())
+		for i := 0; i < 100; i++ { // what waits instead gets its turn
+			runtime.Gosched()
+		}
 		is(t, released.Load(), int32(0))
 		check(t, g.Barrier(background))
 		<-work.Done()
