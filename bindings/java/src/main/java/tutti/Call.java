@@ -6,15 +6,11 @@ import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import tutti.raw.Callbacks;
 import tutti.raw.Raw;
 
-/** One call on a group: what it passes to C, and what it borrows until it is done. That of an
- *  asynchronous call is registered until then. */
+/** One call on a group: what it passes to C, and what it borrows until it is done. The works of an
+ *  asynchronous call keep that from the end of the call on. */
 final class Call implements AutoCloseable {
-    /** Ends the registration of a call. */
-    private static final long DONE = Callbacks.releaseFunction();
-
     final Arena arena;
     final long group;
     /** 0 for the defaults. */
@@ -25,11 +21,13 @@ final class Call implements AutoCloseable {
 
     /** The coalescing that the call is part of, or null. */
     private final Core.Collected collected;
-    /** The registered call; 0 for one that is done when it ends. */
-    private final long user;
-    private boolean started;
-    /** Tensors and native memory, reachable as long as the call. */
-    private final List<Object> kept = new ArrayList<>(4);
+    /** Whether the operation goes on when the call has ended. */
+    private final boolean isAsync;
+    /** Where the works are that have started and that no Work holds yet. */
+    private long nextWork;
+    private long endOfWorks;
+    /** Tensors and native memory. */
+    private final Borrowed borrowed = new Borrowed();
     private List<Staged> staged = List.of();
     private List<Value> temporary = List.of();
     private ReduceOp op;
@@ -63,27 +61,18 @@ final class Call implements AutoCloseable {
     }
 
     Call(Core core, long timeoutMs, long stream, End end) {
-        boolean async = end == End.STARTS;
+        isAsync = end == End.STARTS;
         collected = core.collected;
         group = core.handle(); // throws before anything is taken
+        if (isAsync) Borrowed.sweep();
         arena = Arena.open();
         error = arena.error();
         work = end == End.RETURNS ? 0 : arena.slot();
-        user = async ? Callbacks.register(this) : 0;
-        boolean isDefault = timeoutMs == 0 && stream == 0 && !async;
-        options = isDefault ? 0 : arena.take(sizeof_tutti_call_options);
+        options = timeoutMs == 0 && stream == 0 ? 0 : arena.take(sizeof_tutti_call_options);
         if (options == 0) return;
         Raw.tutti_call_options_init(options, sizeof_tutti_call_options);
         arena.putLong(options + tutti_call_options_timeout_ms, timeoutMs);
         arena.putLong(options + tutti_call_options_stream, stream);
-        if (!async) return;
-        arena.putLong(options + tutti_call_options_on_done, DONE);
-        arena.putLong(options + tutti_call_options_on_done_user, user);
-    }
-
-    /** Whether the operation goes on when the call has ended. */
-    boolean isAsync() {
-        return user != 0;
     }
 
     /** Whether C gives a work, which knows the results. */
@@ -93,8 +82,16 @@ final class Call implements AutoCloseable {
 
     /** The end of an operation that has no result but what is in its buffers. */
     Outcome<Void> check(int status) {
+        return check(status, work, 1);
+    }
+
+    /** {@link #check(int)} of a call that has started several works.
+     *  @param works  where C has written them */
+    Outcome<Void> check(int status, long works, int count) {
         if (status != TUTTI_OK) throw ReduceOp.explain(op, arena.failure(status, inPlace));
-        started = true;
+        if (!isAsync) return null;
+        nextWork = works;
+        endOfWorks = works + 8L * count;
         return null;
     }
 
@@ -106,8 +103,7 @@ final class Call implements AutoCloseable {
 
     /** Keeps an object reachable until the operation is done. */
     <T> T keep(T object) {
-        kept.add(object);
-        return object;
+        return borrowed.keep(object);
     }
 
     /** A reduce op's number. */
@@ -180,7 +176,7 @@ final class Call implements AutoCloseable {
     /** A copy of bytes that lasts as long as the operation; 0 for null. */
     long bytes(byte[] bytes) {
         if (bytes == null) return 0;
-        if (!isAsync()) return arena.bytes(bytes);
+        if (!isAsync) return arena.bytes(bytes);
         Arena.Block block = keep(new Arena.Block(Math.max(1, bytes.length)));
         block.memory.put(0, bytes);
         return block.address;
@@ -199,7 +195,7 @@ final class Call implements AutoCloseable {
             keep(tensor);
             return tensor.begin;
         }
-        if (isAsync() || collected != null && collected.async) {
+        if (isAsync || collected != null && collected.async) {
             throw TuttiException.invalid(argument, "an asynchronous call cannot keep an array in "
                 + "place: give it a direct buffer, such as Tensor.allocate makes");
         }
@@ -266,17 +262,26 @@ final class Call implements AutoCloseable {
         }
     }
 
-    /** The work that was started. */
+    /** The work that has started. */
     <T> Work<T> work(Outcome<T> outcome) {
-        return new Work<>(arena.getLong(work), op, outcome, receives);
+        return work(outcome, receives);
     }
 
-    /** Waits for the work that was started; also until it is done where Java runs out of memory,
+    /** The next one of the works that have started.
+     *  @param receives  whether it is of a receive */
+    <T> Work<T> work(Outcome<T> outcome, boolean receives) {
+        long handle = arena.getLong(nextWork);
+        Work<T> made = new Work<>(handle, borrowed.of(handle), op, outcome, receives);
+        nextWork += 8;
+        return made;
+    }
+
+    /** Waits for the work that has started; also until it is done where Java runs out of memory,
      *  for it uses the arena. */
     <T> T await(Outcome<T> outcome) {
         Work<T> waited = null;
         try {
-            waited = work(outcome);
+            waited = new Work<>(arena.getLong(work), borrowed, op, outcome, receives);
             return waited.await();
         } catch (Error thrown) {
             Raw.tutti_work_wait(arena.getLong(work), 0, 0);
@@ -288,9 +293,9 @@ final class Call implements AutoCloseable {
 
     @Override
     public void close() {
-        if (isAsync() && !started) Callbacks.remove(user);
+        for (; nextWork < endOfWorks; nextWork += 8) borrowed.release(arena.getLong(nextWork));
         for (Value value : temporary) value.close();
         arena.close();
-        Reference.reachabilityFence(kept);
+        Reference.reachabilityFence(borrowed);
     }
 }

@@ -3,6 +3,7 @@ package tutti;
 import static tutti.raw.RawConstants.*;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import tutti.raw.Raw;
 
@@ -54,15 +55,14 @@ abstract class Messages extends MultiGpu {
      *  @return a work for each, in their order; of a receive it gives the sender's group rank, of a
      *      send -1 */
     public List<Work<Integer>> batchISendIRecv(List<P2POp> ops) {
+        List<P2POp> given = Arrays.asList(ops.toArray(new P2POp[0]));
+        int count = given.size();
+        List<Work<Integer>> started = new ArrayList<>(count);
         try (Call call = new Call(core, timeoutMs, stream, Call.End.STARTS)) {
-            long works = call.arena.take(8L * ops.size());
-            call.check(Raw.tutti_batch_isend_irecv(call.group, batch(call, ops), ops.size(),
-                                                   call.options, works, call.error));
-            List<Work<Integer>> started = new ArrayList<>(ops.size());
-            for (int i = 0; i < ops.size(); i++) {
-                started.add(new Work<>(call.arena.getLong(works + 8L * i), null, Work::source,
-                                         ops.get(i).receives()));
-            }
+            long works = call.arena.take(8L * count);
+            call.check(Raw.tutti_batch_isend_irecv(call.group, batch(call, given), count,
+                                                   call.options, works, call.error), works, count);
+            for (P2POp op : given) started.add(call.work(Work::source, op.receives()));
             return started;
         } finally {
             java.lang.ref.Reference.reachabilityFence(this);

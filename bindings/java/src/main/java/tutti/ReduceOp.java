@@ -79,8 +79,9 @@ public final class ReduceOp extends Handle {
     }
 
     /** An associative op that a function does, for every dtype the function understands. It is
-     *  called on the thread that makes a synchronous call, or on the group's own thread, for any
-     *  part of the data, any number of times; it must not call anything that waits for the group.
+     *  called on the thread that makes a synchronous call, or that waits for a work, or on the
+     *  group's own thread, for any part of the data, any number of times; it must not call anything
+     *  that waits for the group.
      *  @param name         1 to 64 bytes, the same on all ranks, which is compared
      *  @param commutative  false: results keep the order of the ranks, which costs more */
     public static ReduceOp user(String name, boolean commutative, ReduceFunction function) {

@@ -162,7 +162,7 @@ public final class Reducer extends Handle {
     /** {@link #finish} that returns at once. */
     public Work<Void> finishAsync() {
         return new Work<>(number((arena, reducer, out) -> Raw.tutti_reducer_finish(
-                reducer, out, arena.error())), null, null, false);
+                reducer, out, arena.error())), new Borrowed(), null, null, false);
     }
 
     /** A whole backward pass: {@link #begin}, the function, which marks each gradient that it has

@@ -15,9 +15,12 @@ import tutti.raw.Callbacks;
 import tutti.raw.Memory;
 import tutti.raw.Raw;
 
-/** An operation that runs while the program goes on. Any number of threads may wait for it. Its
- *  buffers stay reachable until it is done, also if the program drops or closes the work before;
- *  their contents are the program's again when it is done.
+/** An operation that runs while the program goes on. Any number of threads may wait for it. A
+ *  thread that waits, or asks {@link #isCompleted} again and again, does what it can of the
+ *  operation itself, which takes least time; a {@link #future} needs threads of the library. Buffers
+ *  stay reachable until the operation is done, also if the program drops or closes the work before;
+ *  a work that is neither dropped nor closed keeps them until a wait, isCompleted or the start of a
+ *  later work has found it done. Their contents are the program's again when it is done.
  *  @param <T>  what it gives: Void for results that are in the buffers */
 public final class Work<T> extends Handle {
     /** Futures end here: the default executor starts a thread for each where processors are few. */
@@ -27,6 +30,8 @@ public final class Work<T> extends Handle {
         return thread;
     });
 
+    /** The cleaning action gives it back with the handle. */
+    private final Borrowed borrowed;
     private final ReduceOp op;
     private final Outcome<T> outcome;
     private final boolean receives;
@@ -37,11 +42,13 @@ public final class Work<T> extends Handle {
     private int futures;
     private volatile boolean closed;
 
-    /** @param op        with which the operation reduces, or null
+    /** @param borrowed  what the operation uses until it is done
+     *  @param op        with which the operation reduces, or null
      *  @param outcome   null: no result but what is in the buffers
      *  @param receives  whether the operation is a receive */
-    Work(long value, ReduceOp op, Outcome<T> outcome, boolean receives) {
-        super("work", value, Raw::tutti_work_release);
+    Work(long value, Borrowed borrowed, ReduceOp op, Outcome<T> outcome, boolean receives) {
+        super("work", value, borrowed::release);
+        this.borrowed = borrowed;
         this.op = op;
         this.outcome = outcome;
         this.receives = receives;
@@ -101,12 +108,21 @@ public final class Work<T> extends Handle {
         Interruptible wait = receives ? new Interruptible(this::cancelReceive) : null;
         try (Arena arena = Arena.open()) {
             int status = Raw.tutti_work_wait(work, limitMs, arena.error());
-            if (status != TUTTI_OK) throw ReduceOp.explain(op, arena.failure(status));
+            if (status != TUTTI_OK) throw failure(arena, work, status);
+            borrowed.done();
             return result();
         } finally {
             if (wait != null) wait.over();
             Reference.reachabilityFence(this);
         }
+    }
+
+    /** How a wait has failed, which ends what the operation borrows if it is the operation's own
+     *  failure. */
+    private TuttiException failure(Arena arena, long work, int status) {
+        TuttiException failure = ReduceOp.explain(op, arena.failure(status));
+        borrowed.look(work);
+        return failure;
     }
 
     /** A future that ends as the operation does, on a daemon thread that may wait for anything.
@@ -213,7 +229,8 @@ public final class Work<T> extends Handle {
         open();
         ask((arena, work) -> {
             int status = Raw.tutti_work_synchronize(work, stream, arena.error());
-            if (status != TUTTI_OK) throw ReduceOp.explain(op, arena.failure(status));
+            if (status != TUTTI_OK) throw failure(arena, work, status);
+            if (stream == 0) borrowed.done();
             return null;
         });
     }
@@ -229,7 +246,14 @@ public final class Work<T> extends Handle {
 
     /** Whether the operation is done, successfully or not. */
     public boolean isCompleted() {
-        return ask(Raw::tutti_work_is_completed) != 0;
+        boolean isCompleted = ask(Raw::tutti_work_is_completed) != 0;
+        if (isCompleted) borrowed.done();
+        return isCompleted;
+    }
+
+    /** Whether the work keeps what the operation borrows: what tests look at. */
+    boolean keeps() {
+        return borrowed.isUsed();
     }
 
     /** Whether the operation is done and successful. */
@@ -290,13 +314,16 @@ public final class Work<T> extends Handle {
      *  @return the index of one that is done, the lowest if several are
      *  @throws PendingException  none is done, and the limit has passed */
     public static int waitAny(List<? extends Work<?>> works, Duration limit) {
+        Work<?>[] each = works.toArray(new Work<?>[0]);
         try (Arena arena = Arena.open()) {
             long out = arena.slot();
-            arena.check(Raw.tutti_work_wait_any(handles(arena, works), works.size(),
+            arena.check(Raw.tutti_work_wait_any(arena.longs(handles(each)), each.length,
                                                 Arena.limit(limit), out, arena.error()));
-            return (int) arena.getLong(out);
+            int index = (int) arena.getLong(out);
+            each[index].borrowed.done();
+            return index;
         } finally {
-            Reference.reachabilityFence(works);
+            Reference.reachabilityFence(each);
         }
     }
 
@@ -306,21 +333,32 @@ public final class Work<T> extends Handle {
      *  @throws PendingException  the limit has passed
      *  @throws TuttiException    the first failure in their order */
     public static void waitAll(List<? extends Work<?>> works, Duration limit) {
+        Work<?>[] each = works.toArray(new Work<?>[0]);
         try (Arena arena = Arena.open()) {
-            arena.check(Raw.tutti_work_wait_all(handles(arena, works), works.size(),
-                                                Arena.limit(limit), arena.error()));
+            long[] handles = handles(each);
+            int status = Raw.tutti_work_wait_all(arena.longs(handles), each.length,
+                                                 Arena.limit(limit), arena.error());
+            TuttiException failure = status == TUTTI_OK ? null : arena.failure(status);
+            for (int i = 0; i < each.length; i++) {
+                if (each[i] == null) continue;
+                if (failure == null) {
+                    each[i].borrowed.done();
+                } else {
+                    each[i].borrowed.look(handles[i]);
+                }
+            }
+            if (failure != null) throw failure;
         } finally {
-            Reference.reachabilityFence(works);
+            Reference.reachabilityFence(each);
         }
     }
 
-    private static long handles(Arena arena, List<? extends Work<?>> works) {
-        long[] handles = new long[works.size()];
+    private static long[] handles(Work<?>[] works) {
+        long[] handles = new long[works.length];
         for (int i = 0; i < handles.length; i++) {
-            Work<?> work = works.get(i);
-            handles[i] = work == null ? 0 : work.open();
+            if (works[i] != null) handles[i] = works[i].open();
         }
-        return arena.longs(handles);
+        return handles;
     }
 
     @Override

@@ -57,8 +57,7 @@ public final class Callbacks {
 
     public static native long logFunction();
 
-    /** The address of the C function that ends what register began: a `release_user`, or an
-     *  `on_done` for which nothing else is to be done. */
+    /** The address of the C function that ends what register began: a `release_user`. */
     public static native long releaseFunction();
 
     /** Registers a callback; the number is its `user`. */
@@ -76,6 +75,11 @@ public final class Callbacks {
     /** How many callbacks are registered: what tests look at for leaks. */
     public static int count() {
         return REGISTERED.size();
+    }
+
+    /** How many of them are of a type. */
+    public static long count(Class<?> type) {
+        return REGISTERED.values().stream().filter(type::isInstance).count();
     }
 
     static void done(long user) {
