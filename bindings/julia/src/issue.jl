@@ -31,7 +31,9 @@ function issue(f::F, manner::CallMode, finish, roots, group::Group, args...) whe
     try
         wait_issued(pending, id, handle, is_blocking() && !manner.calls_back)
     catch exception
-        exception isa InterruptException && cancel(handle)
+        # Only a receive can be cancelled; any other operation goes on.
+        exception isa InterruptException &&
+            Raw.tutti_work_cancel(handle, Ref(Int32(0)), C_NULL)
         rethrow()
     finally
         Raw.tutti_work_release(handle)

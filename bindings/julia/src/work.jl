@@ -188,7 +188,7 @@ end
 Cancels a receive that has not begun, which then fails with an `AbortedError`; whether it did. What
 has begun, or is no receive, goes on.
 """
-cancel(work::Union{Work, Ptr{Raw.tutti_work}}) = truth(Raw.tutti_work_cancel, work)
+cancel(work::Work) = truth(Raw.tutti_work_cancel, work)
 
 "What kind of operation it is: \"all_reduce\"; `nothing` if the work was closed."
 function op_type(work::Work)

@@ -64,6 +64,7 @@ end
             for wait_for in (wait, work -> waitall([work]), fetch)
                 @test interrupted(() -> wait_for(work)) isa InterruptException
             end
+            @test interrupted(() -> send([6], 1; tag = 2, group = group)) isa InterruptException
             # A receive that waits itself is cancelled, and takes no message any more.
             x, y = [0], [0]
             @test interrupted(() -> recv!(x, 1; tag = 1, group = group)) isa InterruptException
@@ -79,6 +80,7 @@ end
             barrier(; group = group)
             send([7], 0; group = group)
             send([8], 0; tag = 1, group = group)
+            @test fetch(recv!([0], 0; tag = 2, group = group, async = true)) == [6]
             barrier(; group = group)
         end
     end
