@@ -17,7 +17,7 @@ end
 
 """
 What waits for an event, by the number that the event will have. What an operation borrows is held
-from here until it is done, whatever becomes of the task or the `Work` that waits for it.
+from here until its end is noticed, whatever becomes of the task or the `Work` that waits for it.
 """
 const expected = Dict{UInt64, Any}()
 const expected_lock = ReentrantLock()
@@ -73,7 +73,7 @@ end
 
 function serve(event::Event)
     if event.kind == WORK_DONE
-        work_ended(forget(event.id), event)
+        work_ended(look_up(event.id), event)
     elseif event.kind == CALL_RETURNED
         call_returned(forget(event.id), event.number)
     elseif event.kind == LOG_LINE

@@ -25,35 +25,19 @@ function issue(f::F, manner::CallMode, finish, roots, group::Group, args...) whe
     if !manner.async && !manner.needs_work && !manner.calls_back && is_blocking()
         return issue_directly(f, finish, roots, group, args...)
     end
-    pending = Pending((roots, group), finish, manner.calls_back)
-    id, handle = start(f, pending, group, args...)
-    manner.async && return Work(handle, announce(pending, id, handle))
+    pending = start(f, Pending((roots, group), finish, manner.calls_back), group, args...)
+    manner.async && return Work(pending)
     try
-        wait_issued(pending, id, handle, is_blocking() && !manner.calls_back)
+        await_end(pending, is_blocking())
     catch exception
         # Only a receive can be cancelled; any other operation goes on.
         exception isa InterruptException &&
-            Raw.tutti_work_cancel(handle, Ref(Int32(0)), C_NULL)
+            Raw.tutti_work_cancel(pending.handle, Ref(Int32(0)), C_NULL)
         rethrow()
     finally
-        Raw.tutti_work_release(handle)
+        give_up(pending)  # an operation that goes on after an interrupt keeps what it borrows
     end
     result(pending)
-end
-
-"Waits in this task alone. An operation that goes on after an interrupt keeps what it borrows."
-function wait_issued(pending::Pending, id, handle, direct::Bool)
-    if ends_soon(handle)
-        forget(id)
-        settle_ended(pending, handle)
-    elseif direct
-        directly(Raw.tutti_work_wait, handle, 0, C_NULL)
-        forget(id)
-        settle_ended(pending, handle)
-    else
-        announce(pending, id, handle)
-        wait(pending.ended)
-    end
 end
 
 "Whether a call is enqueued on a stream, by its options."
@@ -85,43 +69,30 @@ end
 call(connecting::Connecting, args...) = call_waiting(connecting.f, args...)
 directly(connecting::Connecting, args...) = directly(connecting.f, args...)
 
-"Starts the operation, with all it borrows held before."
+"Starts the operation, with all it borrows held before. Nothing is registered for its end."
 function start(f::F, pending::Pending, owner::Handle, args...) where {F}
     slot = Ref(Ptr{Raw.tutti_work}(C_NULL))
-    id = hold(pending)
+    hold(pending)
     try
         call(f, owner, args..., slot)
     catch exception
-        f isa Connecting && exception isa InterruptException || drop(pending, id)
+        f isa Connecting && exception isa InterruptException || drop(pending)
         rethrow()
     end
-    id, slot[]
+    pending.handle = slot[]
+    pending
 end
 
-"Holds what an operation borrows until it is settled; returns the number it is expected by."
+"Holds what an operation borrows until it is settled."
 function hold(pending::Pending)
     pending.calls_back && Threads.atomic_add!(user_reductions, 1)
-    expect((pending, C_NULL))
+    pending.id = expect(pending)
 end
 
 "The operation was not started."
-function drop(pending::Pending, id)
-    forget(id)
+function drop(pending::Pending)
+    forget(pending.id)
     pending.calls_back && Threads.atomic_sub!(user_reductions, 1)
-end
-
-"Has Julia told when the operation is done."
-function announce(pending::Pending, id, handle)
-    lock(() -> expected[id] = (pending, handle), expected_lock)
-    error = new_error()
-    status = ccall(helper_expect.address, Int32,
-                   (Ptr{Raw.tutti_work}, UInt64, Ptr{Raw.tutti_error}), handle, id, error)
-    if status != Raw.TUTTI_OK  # no memory to be told: it is waited for here
-        Raw.tutti_work_wait(handle, 0, C_NULL)
-        forget(id)
-        settle_ended(pending, handle)
-    end
-    pending
 end
 
 "What the calls of a coalescing borrow, and whether one asks Julia; any thread may add to it."

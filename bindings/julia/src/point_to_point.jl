@@ -76,14 +76,16 @@ function batch_isend_irecv(ops; group::Group = WORLD, timeout = nothing, stream 
         for (op, one) in zip(ops, lent)]
     slots = fill(Ptr{Raw.tutti_work}(C_NULL), length(raw))
     pendings = [Pending((one, group), Output(one), false) for one in lent]
-    ids = UInt64[]
     try
-        foreach(pending -> push!(ids, hold(pending)), pendings)
+        foreach(hold, pendings)
         call(Raw.tutti_batch_isend_irecv, group, raw, length(raw), call_options(timeout, stream),
              slots)
     catch
-        foreach(drop, pendings, ids)
+        foreach(drop, pendings)
         rethrow()
     end
-    [Work(slot, announce(pending, id, slot)) for (slot, pending, id) in zip(slots, pendings, ids)]
+    map(pendings, slots) do pending, slot
+        pending.handle = slot
+        Work(pending)
+    end
 end

@@ -183,8 +183,7 @@ options do not allow that, all ranks get a `MismatchError` with their names.
 function finish!(reducer::Reducer; async::Bool = false)
     if async
         pending = Pending((reducer,), handle -> nothing, false)
-        id, handle = start(Raw.tutti_reducer_finish, pending, reducer)
-        return Work(handle, announce(pending, id, handle))
+        return Work(start(Raw.tutti_reducer_finish, pending, reducer))
     end
     call_waiting(Raw.tutti_reducer_finish, reducer, C_NULL)
     reducer.synchronises && take_back(reducer)

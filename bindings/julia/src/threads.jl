@@ -18,8 +18,8 @@ end
     blocking(f)
 
 Runs `f`; tutti's calls in this task are made directly meanwhile. They are some microseconds faster,
-but the Julia thread stands still while one waits: no other task of it runs. For loops in which
-this task is all there is.
+but the Julia thread stands still while one waits: no other task of it runs. A wait for a `Work`
+does what is left of the operation on this thread. For loops in which this task is all there is.
 """
 blocking(f) = task_local_storage(f, :tutti_blocking, true)
 

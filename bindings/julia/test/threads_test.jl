@@ -75,6 +75,47 @@ end
     close(group)
 end
 
+"A barrier whose result counts."
+function counting_barrier(group, made)
+    pending = Tutti.Pending(nothing, handle -> Threads.atomic_add!(made, 1), false)
+    Work(Tutti.start(Raw.tutti_barrier, pending, group, C_NULL))
+end
+
+@testset "several threads notice an end at once" begin
+    Threads.nthreads() < 2 && return
+    group, made = Group(HashStore(), 0, 1; backend = "loopback"), Threads.Atomic{Int}(0)
+    for i in 1:500
+        work = counting_barrier(group, made)
+        i % 2 == 0 && then(failure -> nothing, work)  # and an event
+        tasks = [Threads.@spawn(notice(work)) for notice in
+                 (fetch, work -> blocking(() -> fetch(work)), work -> waitany([work]), isready,
+                  work -> waitall([work]; timeout = 60))]
+        foreach(wait, tasks)
+        @test fetch(work) == i - 1 && made[] == i
+    end
+    close(group)
+end
+
+@testset "a work is closed while other threads begin to wait" begin
+    Threads.nthreads() < 2 && return
+    group, made = Group(HashStore(), 0, 1; backend = "loopback"), Threads.Atomic{Int}(0)
+    for i in 1:500
+        work = counting_barrier(group, made)
+        tasks = [Threads.@spawn(wait_for(work)) for wait_for in
+                 (fetch, work -> blocking(() -> fetch(work)), work -> (close(work); i - 1))]
+        close(work)
+        for task in tasks
+            ended = try fetch_result(task) catch failure failure end
+            @test ended == i - 1 || ended isa InvalidHandleError
+        end
+        while made[] < i
+            yield()
+        end
+        @test made[] == i
+    end
+    close(group)
+end
+
 @testset "objects, stores and works on threads" begin
     results = on_threads(3) do group
         all = allgather_object(Dict("rank" => get_rank(group)); group = group)

@@ -47,13 +47,73 @@ end
     end
 end
 
-"The handle of the receiving operation that holds an array; `nothing` if there is none."
-holder(x) = lock(Tutti.expected_lock) do
-    for waiting in values(Tutti.expected)
-        waiting isa Tuple && first(waiting) isa Tutti.Pending || continue
-        roots = first(waiting).roots
-        roots isa Tuple && first(roots) isa Tutti.Lent && first(roots).original === x &&
-            return last(waiting)
+borrows(lent::Tutti.Lent, x) = lent.original === x
+borrows(roots::Tuple, x) = any(root -> borrows(root, x), roots)
+borrows(pending::Tutti.Pending, x) = borrows(pending.roots, x)
+borrows(other, x) = false
+
+"Whether an operation holds an array."
+is_held(x) =
+    lock(() -> any(waiting -> borrows(waiting, x), values(Tutti.expected)), Tutti.expected_lock)
+
+function await_release(x)
+    while is_held(x)
+        yield()
+    end
+end
+
+"Returns when all tasks wait."
+function await_wait(tasks)
+    waits(task) = istaskdone(task) || istaskstarted(task) && task.queue !== nothing
+    while !all(waits, tasks)
+        yield()
+    end
+end
+
+@testset "what is waited for in C, or asked for, needs no event" begin
+    on_ranks(1) do group
+        until(f, work) =
+            while !f(work)
+                yield()
+            end
+        for notice in (work -> blocking(() -> wait(work)),
+                       work -> blocking(() -> wait(work; timeout = 60)),
+                       work -> blocking(() -> waitany([nothing, work])),
+                       work -> blocking(() -> waitall([work])),
+                       work -> blocking(() -> waitall([work, nothing]; timeout = 60)),
+                       work -> until(isready, work), work -> until(issuccess, work))
+            x = [1]
+            work = allreduce!(x, +; group = group, async = true)
+            @test is_held(x) && !work.pending.announced
+            notice(work)
+            @test !is_held(x) && !work.pending.announced && work.pending.roots === nothing
+            @test fetch(work) === x
+        end
+    end
+end
+
+@testset "a task that waits for long has one event, beside what waits in C" begin
+    on_ranks(2) do group
+        if get_rank(group) == 0
+            x, heard = [0], Channel{Any}(2)
+            work = recv!(x, 1; group = group, async = true)
+            tasks = [@async(fetch(work)) for _ in 1:3]
+            await_wait(tasks)
+            @test work.pending.announced
+            then(failure -> put!(heard, failure), work)
+            barrier(; group = group)
+            wait(work; timeout = 60)
+            @test all(task -> fetch(task) === x, tasks)
+            @test take!(heard) === nothing && !is_held(x)
+            # The events of later operations come after those of this one.
+            later = barrier(; group = group, async = true)
+            then(failure -> put!(heard, :later), later)
+            @test take!(heard) === :later && !isready(heard)
+        else
+            barrier(; group = group)
+            send([7], 0; group = group)
+            barrier(; group = group)
+        end
     end
 end
 
@@ -68,9 +128,7 @@ end
             # A receive that waits itself is cancelled, and takes no message any more.
             x, y = [0], [0]
             @test interrupted(() -> recv!(x, 1; tag = 1, group = group)) isa InterruptException
-            while !isnothing(holder(x))
-                yield()
-            end
+            await_release(x)
             barrier(; group = group)
             @test fetch(work) == [7]
             recv!(y, 1; tag = 1, group = group)
@@ -167,17 +225,97 @@ end
     end
 end
 
-@testset "a work that is closed while it is looked at is not settled before its end" begin
+@testset "closing a work takes nothing from those that wait for it" begin
     on_ranks(2) do group
         if get_rank(group) == 0
-            work = recv!([0], 1; group = group, async = true)
-            Tutti.settle_ended(work.pending, Ptr{Raw.tutti_work}(C_NULL))  # what the looker finds
-            @test !work.pending.settled && work.pending.roots !== nothing
+            x = [0]
+            works = (recv!(x, 1; group = group, async = true),
+                     recv_object_list(1, 1; tag = 1, group = group, async = true))
+            tasks = [@async(fetch(work)) for work in works for _ in 1:2]
+            await_wait(tasks)
+            foreach(close, works)
+            @test is_held(x)
             barrier(; group = group)
-            @test fetch(work) == [5]
+            @test map(fetch_result, tasks) == [[5], [5], ["five"], ["five"]]
+            @test !is_held(x)
         else
             barrier(; group = group)
             send([5], 0; group = group)
+            send_object_list(["five"], 0; tag = 1, group = group)
+        end
+    end
+end
+
+@noinline hear_and_drop(heard, group) =
+    then(failure -> put!(heard, failure),
+         recv_object_list(1, 1; group = group, async = true))
+
+@testset "what `then` calls hears of an operation whose work was dropped" begin
+    on_ranks(2) do group
+        if get_rank(group) == 0
+            heard = Channel{Any}(1)
+            hear_and_drop(heard, group)
+            GC.gc()
+            barrier(; group = group)
+            @test take!(heard) === nothing
+        else
+            barrier(; group = group)
+            send_object_list(["five"], 0; group = group)
+        end
+    end
+end
+
+@testset "a work that is closed after its end releases what it borrowed at once" begin
+    on_ranks(1) do group
+        x = [1]
+        work = allreduce!(x, +; group = group, async = true)
+        while !Tutti.ended(work.handle)
+            yield()
+        end
+        @test is_held(x)
+        close(work)
+        @test !is_held(x) && !work.pending.announced
+    end
+end
+
+no_memory(work, id, error) = Raw.TUTTI_ERR_OUT_OF_MEMORY
+
+"Runs f while no event can be asked for."
+function without_events(f)
+    entry = Tutti.helper_expect
+    before, entry.address = entry.address, @cfunction(
+        no_memory, Int32, (Ptr{Raw.tutti_work}, UInt64, Ptr{Raw.tutti_error}))
+    try
+        f()
+    finally
+        entry.address = before
+    end
+end
+
+@testset "without memory for an event, tasks ask, and what was closed is held for good" begin
+    without_events() do
+        on_ranks(2) do group
+            if get_rank(group) == 0
+                x, y = [0], [0]
+                work = recv!(x, 1; group = group, async = true)
+                waiting = @async fetch(work)
+                @test_throws ResourceError then(identity, work)
+                closed = recv!(y, 1; tag = 1, group = group, async = true)
+                close(closed)
+                barrier(; group = group)
+                @test fetch(waiting) === x && x == [7] && !is_held(x)
+                barrier(; group = group)
+                while !Tutti.ended(closed.pending.handle)
+                    yield()
+                end
+                @test is_held(y) && y == [8]
+                @test Tutti.settle_ended(closed.pending) && !is_held(y)
+            else
+                barrier(; group = group)
+                send([7], 0; group = group)
+                send([8], 0; tag = 1, group = group)
+                barrier(; group = group)
+            end
         end
     end
 end
@@ -212,6 +350,26 @@ end
             recv!(x, 0; group = group)
             @test x == 1:1000
             barrier(; group = group)
+        end
+    end
+end
+
+@noinline drop_a_receive(x, group) = WeakRef(recv!(x, 1; group = group, async = true))
+
+@testset "a work that is dropped while its operation runs" begin
+    on_ranks(2) do group
+        if get_rank(group) == 0
+            x = [0]
+            work = drop_a_receive(x, group)
+            GC.gc()  # has it closed
+            GC.gc()
+            @test work.value === nothing && is_held(x)
+            barrier(; group = group)
+            await_release(x)
+            @test x == [7]
+        else
+            barrier(; group = group)
+            send([7], 0; group = group)
         end
     end
 end
