@@ -250,7 +250,7 @@ std::shared_ptr<Work> Group::start_flat(FlatCall call, const Terms& terms,
     enter(route, call, terms.stream, false);
     const Span span = span_of(terms.timeout_ms);
     MemoryUse use = memory_of(call);
-    const bool is_long = bytes_of(call) >= Looks::long_bytes;
+    const bool is_long = has_spare_processor_ && bytes_of(call) >= Looks::long_bytes;
     const auto work =
         std::make_shared<Posted>(*this, route, std::move(call), span, std::move(deliver));
     keep_until_done(*work, std::move(use));

@@ -12,6 +12,7 @@
 #include "membership/bootstrap.hpp"
 #include "membership/processes.hpp"
 #include "membership/threads.hpp"
+#include "memory/waiting.hpp"
 #include "ranks.hpp"
 
 namespace tutti {
@@ -106,6 +107,8 @@ void Group::learn_hosts() {
     }
     all_on_this_host_ = std::ranges::find(on_this_host_, false) == on_this_host_.end();
     same_memory_ = backend_->same_memory();
+    const auto ranks_here = static_cast<size_t>(std::ranges::count(on_this_host_, true));
+    has_spare_processor_ = shm::has_spare_processor(shm::processors_of_this_process(), ranks_here);
 }
 
 bool Group::same_host(int rank) const {

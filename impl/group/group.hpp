@@ -365,6 +365,7 @@ private:
     std::vector<bool> on_this_host_;  // by rank; never changes
     bool all_on_this_host_ = false;   // never changes
     bool same_memory_ = false;
+    bool has_spare_processor_ = false;    // for a thread beside the ranks
     const std::shared_ptr<Group> first_;  // root of the tree, kept alive; null: this one
     const std::shared_ptr<GroupTree> tree_;
     std::shared_ptr<Store> store_;  // where the ranks of the first group met

@@ -44,6 +44,12 @@ int spins_for(std::span<const Processors> of_ranks) {
     return of_ranks.size() > std::min(processors, at_a_time) ? 0 : max_spins;
 }
 
+bool has_spare_processor(const Processors& mine, size_t ranks_here) {
+    const auto processors = static_cast<uint32_t>(CPU_COUNT(&mine.allowed));
+    const uint32_t at_a_time = mine.at_a_time > 0 ? mine.at_a_time : processors;
+    return std::min(processors, at_a_time) > ranks_here;
+}
+
 void wake(Doorbell& doorbell) {
     doorbell.rings.fetch_add(1, std::memory_order_seq_cst);
     futex(doorbell.rings, FUTEX_WAKE, INT_MAX, nullptr);

@@ -33,6 +33,10 @@ Processors processors_of_this_process();
 // have together.
 int spins_for(std::span<const Processors> of_ranks);
 
+// Whether a process may use more processors than so many ranks keep busy: then a thread beside them
+// takes none away.
+bool has_spare_processor(const Processors& mine, size_t ranks_here);
+
 void wake(Doorbell& doorbell);
 
 // Wakes the threads that may sleep for a write of this rank, after it. A thread that counts itself

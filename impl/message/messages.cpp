@@ -35,6 +35,7 @@ Messages::Messages(Setting setting)
     : rank_(setting.rank),
       trouble_(std::move(setting.trouble)),
       spins_(setting.spins),
+      looks_early_(setting.looks_early),
       driver_(setting.driver),
       alarm_(Alarm::shared()),
       doorbell_(setting.doorbell == nullptr ? own_doorbell_ : *setting.doorbell),
@@ -111,7 +112,8 @@ void Messages::begin(const Deadline& deadline, Post&& post) {
 bool Messages::employ_for(const Operation& operation) {
     if (!queues_.is_driven(operation)) return false;
     if (!mover_.joinable()) mover_ = start_thread("tutti-messages", [this] { move(); });
-    if (operation.bytes() >= Looks::long_bytes && looks_.shorten()) employed_.notify_one();
+    const bool is_long = looks_early_ && operation.bytes() >= Looks::long_bytes;
+    if (is_long && looks_.shorten()) employed_.notify_one();
     return true;
 }
 

@@ -42,6 +42,7 @@ public:
         Trouble trouble;                    // asked about driven peers and this rank
         shm::Doorbell* doorbell = nullptr;  // that driven peers ring; null: there are none
         int spins = 0;                      // how often to look before others may run
+        bool looks_early = false;           // for long messages that nobody waits for
         Driver* driver = nullptr;           // of the channel; null: there is none to move
     };
     explicit Messages(Setting setting);
@@ -124,6 +125,7 @@ private:
     const int rank_;
     const Trouble trouble_;
     const int spins_;
+    const bool looks_early_;
     Driver* const driver_;
     const std::shared_ptr<Alarm> alarm_;
     shm::Doorbell own_doorbell_{};

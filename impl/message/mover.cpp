@@ -40,7 +40,7 @@ void Messages::uncount_mover() {
 bool Messages::rest(Lock& lock) {
     const bool has_some = queues_.in_background() > 0;
     const bool had_some = std::exchange(has_left_, has_some);
-    const bool has_waits = std::exchange(seen_waits_, waits_) != waits_;
+    const bool has_waits = (std::exchange(seen_waits_, waits_) != waits_) || waiters_ > 0;
     const bool begins = std::exchange(is_hurried_, false) || looks_.are_off();
     if (has_some && (begins || (had_some && !has_waits))) {
         looks_.found_something();

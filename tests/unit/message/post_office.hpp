@@ -73,7 +73,7 @@ inline std::shared_ptr<message::Messages> messages_of(Channel& channel,
     const int rank = channel.rank();
     auto messages = std::make_shared<message::Messages>(message::Messages::Setting{
         rank, channel.size(), [&channel](int peer) { return channel.membership().trouble(peer); },
-        neighbours.doorbell_of(rank), neighbours.spins, channel.driver()});
+        neighbours.doorbell_of(rank), neighbours.spins, true, channel.driver()});
     const message::Rings rings(*messages, neighbours, rank);
     message::Lanes::add_to(*messages, channel, [&](int peer) { return neighbours.has(peer); });
     return messages;
