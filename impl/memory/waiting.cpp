@@ -22,13 +22,20 @@ void futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const tim
     (void)syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
 }
 
+// 0: no limit.
+uint32_t limit_of_control_group() {
+    const double quota = std::ceil(processor_quota());
+    return quota < UINT32_MAX ? static_cast<uint32_t>(quota) : 0;
+}
+
 }  // namespace
 
+// Each group asks; the control group's files are read once.
 Processors processors_of_this_process() {
+    static const uint32_t at_a_time = limit_of_control_group();
     Processors mine;
+    mine.at_a_time = at_a_time;
     if (::sched_getaffinity(0, sizeof mine.allowed, &mine.allowed) != 0) CPU_ZERO(&mine.allowed);
-    const double quota = std::ceil(processor_quota());
-    if (quota < UINT32_MAX) mine.at_a_time = static_cast<uint32_t>(quota);
     return mine;
 }
 
