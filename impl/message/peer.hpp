@@ -17,6 +17,9 @@ public:
 
     // Whether messages to and from there move only while a thread calls advance().
     [[nodiscard]] virtual bool is_driven() const = 0;
+    // Offers messages and takes those that are there, and moves no long data: a caller that only
+    // starts messages has others to start. True if anything moved.
+    virtual bool begin() { return false; }
     // Advances as far as possible; true if anything moved.
     virtual bool advance() { return false; }
     // Whether a message to or from there is in flight, and whether in many pieces.

@@ -77,7 +77,7 @@ void Queues::post(Sending& message) {
         admit(message);
         if (!is_driven(message)) return;
         note(destination);
-        advance(destination);
+        begin(destination);
         return;
     }
     auto arrival = std::make_unique<Arrival>(rank_, message.call.tag);
@@ -107,7 +107,7 @@ void Queues::join(Receiving& receiving) {
         advance();
     } else if (source != rank_ && is_driven(source)) {
         note(source);
-        advance(source);
+        begin(source);
     }
 }
 
@@ -193,8 +193,17 @@ bool Queues::advance() {
 }
 
 bool Queues::advance(int peer) {
+    return with(peer, [](Peer& one) { return one.advance(); });
+}
+
+void Queues::begin(int peer) {
+    with(peer, [](Peer& one) { return one.begin(); });
+}
+
+template <typename Act>
+bool Queues::with(int peer, Act&& act) {
     Peer& one = *this->peer(peer);
-    const bool moved = one.advance();
+    const bool moved = act(one);
     if (const Status& broken = one.broken(); !broken.ok()) fail(peer, broken);
     if (is_in_use(peer)) {
         note(peer);

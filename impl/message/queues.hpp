@@ -109,6 +109,9 @@ private:
     void fail_waiting_where(Chosen&& chosen, const Status& status);
     void hand_over(Sending& message, Receiving& receiving);
     bool advance(int peer);
+    void begin(int peer);
+    template <typename Act>
+    bool with(int peer, Act&& act);
     [[nodiscard]] Peer* peer(int rank) const { return peers_[static_cast<size_t>(rank)].get(); }
     [[nodiscard]] Peer* asked_by(const Receive& call) const {
         return call.source == any_source ? anybody_.get() : peer(call.source);

@@ -42,6 +42,8 @@ public:
           shared_(shared),
           broken_(broken) {}
 
+    // Takes the messages that are there; true if there was one.
+    bool begin() { return broken_.ok() && poll(); }
     // Advances as far as possible; true if anything moved.
     bool advance();
     [[nodiscard]] bool is_streaming() const { return !streaming_.empty() || !reading_.empty(); }

@@ -18,10 +18,15 @@ constexpr size_t max_written = size_t{256} * 1024;   // before others have their
 
 }  // namespace
 
-bool Outbox::advance() {
+bool Outbox::begin() {
     bool moved = false;
     while (!queued_.empty() && offer(queued_.front())) moved = true;
-    moved |= poll();
+    return moved;
+}
+
+bool Outbox::advance() {
+    const bool has_offered = begin();
+    const bool moved = poll() || has_offered;
     return stream() || moved;
 }
 

@@ -24,6 +24,8 @@ public:
         free_.reserve(max_offers);
         queued_.push_back(message);
     }
+    // Offers what can be offered; true if anything was.
+    bool begin();
     // Advances as far as possible; true if anything moved.
     bool advance();
     [[nodiscard]] bool is_busy() const {

@@ -35,6 +35,10 @@ public:
           inbox_(queues, ends.in, ends.doorbell, sender, *shared_, broken_) {}
 
     [[nodiscard]] bool is_driven() const override { return true; }
+    bool begin() override {
+        const bool moved = outbox_.is_busy() && outbox_.begin();
+        return (matching_.wants(rank_) && inbox_.begin()) || moved;
+    }
     bool advance() override {
         const bool moved = outbox_.is_busy() && outbox_.advance();
         return ((matching_.wants(rank_) || inbox_.is_streaming()) && inbox_.advance()) || moved;
