@@ -100,6 +100,7 @@ void Messages::begin(const Deadline& deadline, Post&& post) {
         const bool are_driven = post(queues_);
         if (are_driven && may_be_late) queues_.expire(Clock::now());
         has_new_ = true;
+        may_have_some_.store(true, std::memory_order_relaxed);
         employ_mover();
         collect(after);
         is_first_late = queues_.next_expiry() < watched_;

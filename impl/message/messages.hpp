@@ -131,7 +131,8 @@ private:
     shm::Doorbell own_doorbell_{};
     shm::Doorbell& doorbell_;
 
-    std::atomic<int> finishing_{0};  // threads that are about to use the doorbell
+    std::atomic<int> finishing_{0};           // threads that are about to use the doorbell
+    std::atomic<bool> may_have_some_{false};  // in the background; for those who only look
     Mutex mutex_;
     Condition employed_;
     Queues queues_ TUTTI_GUARDED_BY(mutex_);

@@ -87,14 +87,17 @@ void Messages::help(const IsOver& is_over, const Deadline& deadline) {
 
 void Messages::look() noexcept {
     if (driver_ != nullptr) driver_->advance();
+    if (!may_have_some_.load(std::memory_order_relaxed)) return;
     enter([this](Queues& queues) TUTTI_REQUIRES(mutex_) {
         ++waits_;
         if (queues.in_background() > 0) queues.advance();
+        may_have_some_.store(queues.in_background() > 0, std::memory_order_relaxed);
     });
 }
 
 void Messages::hurry() noexcept {
     if (driver_ != nullptr) driver_->hurry();
+    if (!may_have_some_.load(std::memory_order_relaxed)) return;
     const Lock lock(mutex_);
     if (queues_.in_background() == 0) return;
     is_hurried_ = true;
