@@ -1,8 +1,8 @@
 // Memory without a type: what moves between ranks.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <span>
 
 namespace tutti {
@@ -12,7 +12,8 @@ using ConstBytes = std::span<const std::byte>;
 
 // Between memory that is the same or has nothing in common.
 inline void copy(Bytes to, ConstBytes from) {
-    if (to.data() != from.data() && !from.empty()) std::ranges::copy(from, to.begin());
+    if (to.data() != from.data() && !from.empty())
+        std::memmove(to.data(), from.data(), from.size());
 }
 
 }  // namespace tutti
