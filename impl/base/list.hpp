@@ -39,6 +39,7 @@ public:
 
     [[nodiscard]] bool empty() const { return end_.after == &end_; }
     [[nodiscard]] Item& front() { return static_cast<Item&>(*end_.after); }
+    [[nodiscard]] const Item& front() const { return static_cast<const Item&>(*end_.after); }
     [[nodiscard]] bool has_one() const { return !empty() && end_.after == end_.before; }
     void push_back(Item& item) { item.enter_list_before(end_); }
     Item& take_front() {

@@ -93,6 +93,12 @@ constexpr Algorithm algorithm_for(OperationKind op, int ranks, size_t bytes) {
     return Algorithm::Staged;
 }
 
+// Whether a message is read in place although one way it would be staged: while the receiver also
+// sends long data to the same rank, each rank then copies once instead of twice.
+constexpr bool is_direct_exchange(size_t bytes) {
+    return bytes >= 64 * KiB && bytes <= 8 * MiB;
+}
+
 // The length of a piece that a rank stages in a step, for a total size.
 constexpr size_t chunk_for(size_t bytes, int ranks) {
     if (ranks > 2 && bytes <= 256 * KiB) return chunk_bytes / 2;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t max_read = size_t{256} * 1024;     // before others have their turn
 constexpr size_t read_at_once = size_t{32} * 1024;  // of the stream at a time
-constexpr size_t read_there_at_once = size_t{512} * 1024;
+constexpr size_t read_there_at_once = size_t{1024} * 1024;
 constexpr size_t max_kept = size_t{4} * 1024 * 1024;  // data of messages that came early
 
 // The size of the data that came with the descriptor; nothing if they did not.
@@ -137,7 +137,7 @@ bool Inbox::take(Receiving& receiving, const Offer& offer, bool waits) {
     const Status status = receiving.make_room(head.content, head.count, head.dtype, sender_.rank);
     const std::span<std::byte> room = receiving.room;
     const bool is_all_here = !status.ok() || room.empty() || offer.data != nullptr;
-    const bool is_there = !is_all_here && is_read_there(offer.where, room.size());
+    const bool is_there = !is_all_here && is_read_there(offer.where, room.size(), true);
     const State state = is_all_here ? State::Taken : is_there ? State::BeingRead : State::Wanted;
     if (!settle(offer.sequence, head.offer, State::Offered, state)) return false;
     if (waits) queues_.stop_waiting(receiving);
@@ -158,12 +158,14 @@ bool Inbox::take(Receiving& receiving, const Offer& offer, bool waits) {
     return true;
 }
 
-bool Inbox::is_read_there(const Location& where, size_t bytes) const {
+// `is_exchange`: this rank sends long data to the same rank, or still may.
+bool Inbox::is_read_there(const Location& where, size_t bytes, bool is_exchange) const {
     if (sender_.algorithm == shm::Algorithm::Staged) return false;
     if (sees(where, bytes)) return true;
     if (sender_.process == 0) return false;
     return sender_.algorithm == shm::Algorithm::Direct ||
-           shm::algorithm_for(shm::OperationKind::Message, 2, bytes) == shm::Algorithm::Direct;
+           shm::algorithm_for(shm::OperationKind::Message, 2, bytes) == shm::Algorithm::Direct ||
+           (is_exchange && shm::is_direct_exchange(bytes));
 }
 
 bool Inbox::sees(const Location& where, size_t bytes) const {
@@ -202,6 +204,11 @@ bool Inbox::settle(uint64_t sequence, uint32_t offer, State from, State to) {
 bool Inbox::read_there() {
     if (reading_.empty()) return false;
     Receiving& receiving = reading_.front();
+    if (receiving.moved == 0 &&
+        !is_read_there(receiving.where, receiving.room.size(), outbox_.has_long_data())) {
+        end_reading(receiving, false);
+        return true;
+    }
     const size_t length = std::min(receiving.room.size() - receiving.moved, read_there_at_once);
     const bool is_read = read_some(receiving, length);
     if (is_read) receiving.moved += length;

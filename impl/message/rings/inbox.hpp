@@ -9,6 +9,7 @@
 #include "message/matching.hpp"
 #include "message/operation.hpp"
 #include "message/queues.hpp"
+#include "outbox.hpp"
 #include "ring.hpp"
 
 namespace tutti::message {
@@ -31,15 +32,16 @@ struct OfferedArrival final : Arrival {
 
 class Inbox {
 public:
-    // `theirs`: the doorbell of the sender. `shared`: its memory that this rank sees. `broken`
-    // becomes the reason when the sender's memory has no valid message.
+    // `theirs`: the doorbell of the sender. `shared`: its memory that this rank sees. `outbox`: to
+    // the same rank. `broken` becomes the reason when the sender's memory has no valid message.
     Inbox(Queues& queues, const RingView& view, shm::Doorbell& theirs, const Sender& sender,
-          const shm::Shared& shared, Status& broken)
+          const shm::Shared& shared, const Outbox& outbox, Status& broken)
         : queues_(queues),
           view_(view),
           theirs_(theirs),
           sender_(sender),
           shared_(shared),
+          outbox_(outbox),
           broken_(broken) {}
 
     // Takes the messages that are there; true if there was one.
@@ -65,7 +67,7 @@ private:
     void keep(const Offer& offer);
     bool take(Receiving& receiving, const Offer& offer, bool waits);
     [[nodiscard]] bool is_offered(const OfferedArrival& arrival) const;
-    [[nodiscard]] bool is_read_there(const Location& where, size_t bytes) const;
+    [[nodiscard]] bool is_read_there(const Location& where, size_t bytes, bool is_exchange) const;
     [[nodiscard]] bool sees(const Location& where, size_t bytes) const;
     [[nodiscard]] bool read_some(const Receiving& receiving, size_t length) const;
     bool settle(uint64_t sequence, uint32_t offer, State from, State to);
@@ -81,6 +83,7 @@ private:
     shm::Doorbell& theirs_;
     const Sender sender_;
     const shm::Shared& shared_;
+    const Outbox& outbox_;
     uint64_t next_ = 1;             // number of the next descriptor
     uint64_t settled_ = 0;          // offers of the sender
     uint64_t read_ = 0;             // bytes of the stream

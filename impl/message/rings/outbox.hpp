@@ -32,6 +32,11 @@ public:
         return !queued_.empty() || !offered_.empty() || !streaming_.empty();
     }
     [[nodiscard]] bool is_streaming() const { return !streaming_.empty(); }
+    // Whether data that do not come with a descriptor are on their way, as far as the next messages
+    // show.
+    [[nodiscard]] bool has_long_data() const {
+        return is_streaming() || has_long_data(offered_) || has_long_data(queued_);
+    }
 
     // Ends it, if nothing of it has moved; else it goes on.
     bool withdraw(Sending& message, const Status& status);
@@ -39,6 +44,9 @@ public:
     void fail(const Status& status);
 
 private:
+    static bool has_long_data(const List<Sending>& messages) {
+        return !messages.empty() && messages.front().call.buffer.size() > eager_bytes;
+    }
     bool offer(Sending& message);
     bool poll();
     bool poll(Sending& message);

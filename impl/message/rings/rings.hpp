@@ -32,7 +32,7 @@ public:
           rank_(sender.rank),
           shared_(std::move(shared)),
           outbox_(queues, ends.out, ends.doorbell, *shared_),
-          inbox_(queues, ends.in, ends.doorbell, sender, *shared_, broken_) {}
+          inbox_(queues, ends.in, ends.doorbell, sender, *shared_, outbox_, broken_) {}
 
     [[nodiscard]] bool is_driven() const override { return true; }
     bool begin() override {

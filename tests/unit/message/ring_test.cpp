@@ -130,6 +130,34 @@ void a_tag_may_overtake_more_messages_than_there_are_descriptors(void**) {
     }
 }
 
+// Long data both ways: the rank that receives while it still sends reads in place, if it can, and
+// the other one, whose own message has arrived by then, takes the stream.
+void long_data_both_ways_are_read_in_place(void**) {
+    for (const size_t size : {shm::KiB * 512, shm::MiB * 3 + 5}) {
+        Ranks ranks(2);
+        const auto forth = pattern(size, 1);
+        const auto back = pattern(size, 2);
+        std::vector<std::shared_ptr<Work>> works;
+        for (const int rank : {0, 1}) {
+            works.push_back(std::make_shared<Work>());
+            ranks[rank].start(send_of(rank == 0 ? forth : back, 1 - rank, 0), ample(),
+                              works.back());
+        }
+        std::vector<std::byte> received(size);
+        ranks[0].receive(receive_of(received, 1, 0), ample());
+        assert_true(same(received, back));
+        assert_int_equal(ranks.ring(1, 0).ring->written == 0, reads_there());
+        received.assign(size, std::byte{0});
+        ranks[1].receive(receive_of(received, 0, 0), ample());
+        assert_true(same(received, forth));
+        assert_true(ranks.ring(0, 1).ring->written >= size);
+        for (const auto& work : works) {
+            assert_true(work->wait(ample()));
+            assert_true(work->status()->ok());
+        }
+    }
+}
+
 // More data of messages that came early than a rank keeps: the rest comes when it is wanted.
 void early_messages_keep_no_more_than_their_limit(void**) {
     Ranks ranks(2);
@@ -466,6 +494,7 @@ int main(int count, char** arguments) {
     const CMUnitTest tests[] = {
         TUTTI_TEST(blocking_messages_of_all_sizes_come_round_the_stream),
         TUTTI_TEST(a_tag_may_overtake_more_messages_than_there_are_descriptors),
+        TUTTI_TEST(long_data_both_ways_are_read_in_place),
         TUTTI_TEST(early_messages_keep_no_more_than_their_limit),
         TUTTI_TEST(more_messages_than_offers_arrive_in_order),
         TUTTI_TEST(more_short_messages_than_offers_may_be_overtaken),
