@@ -450,7 +450,10 @@ void Group::run(std::span<const Message> batch, int64_t timeout_ms) {
     check_batch(batch);
     if (run_here(batch, timeout_ms)) return;
     const auto works = start(batch, timeout_ms);
-    for (const auto& work : works) work->wait(Deadline::never());
+    std::vector<const Work*> all;
+    all.reserve(works.size());
+    for (const auto& work : works) all.push_back(work.get());
+    Work::wait_all(all, Deadline::never());
     for (const auto& work : works) {
         if (work->has_succeeded()) continue;
         work->failure_is_known();
