@@ -194,7 +194,7 @@ Slot* reserve_slot() {
 void give_slot_back(Slot& slot) noexcept {
     // Generation 0 comes after all others are used up: the slot is retired, or old handles would
     // become valid again.
-    if (slot.word.load(std::memory_order_relaxed) >> 32 != 0) table.give_back(slot);
+    if (slot.word.load(std::memory_order_relaxed) >> generation_shift != 0) table.give_back(slot);
 }
 
 uintptr_t publish_slot(Slot& slot, Kind kind, bool slow_to_end,
