@@ -1,7 +1,7 @@
 // tutti/ext.h: backends, stores and ways to meet from outside. Any thread.
 #include "tutti/ext.h"
 
-#include "backend/module/module.hpp"
+#include "backends/module/module.hpp"
 #include "group/schemes.hpp"
 #include "guard.hpp"
 #include "handle.hpp"

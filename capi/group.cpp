@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "backend/backend_map.hpp"
+#include "backends/backend_map.hpp"
 #include "base/environment.hpp"
 #include "buffers.hpp"
 #include "group/all_gather.hpp"

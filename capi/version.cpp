@@ -2,7 +2,7 @@
 #include "tutti/version.h"
 
 #include "arguments.hpp"
-#include "backend/registry.hpp"
+#include "backends/registry.hpp"
 #include "guard.hpp"
 #include "reduce/reduce.hpp"
 

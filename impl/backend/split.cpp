@@ -52,9 +52,7 @@ void SplitSteps::refuse(const Status& why) noexcept {
     group_.refuse({.key = next_key()}, gave_up(group_.rank(), why));
 }
 
-bool split_backend(Backend& backend, const std::string& name, BackendSplit how,
-                   std::unique_ptr<Backend>& made) {
-    how.settings = settings_of(name);
+bool split_backend(Backend& backend, BackendSplit how, std::unique_ptr<Backend>& made) {
     if (how.place) how.place->settings = how.settings;
     try {
         const bool has_split = backend.split(how, made);

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "backend_place.hpp"
 #include "base/deadline.hpp"
 #include "membership/membership.hpp"
-#include "registry.hpp"
 
 namespace tutti {
 
@@ -40,14 +40,13 @@ private:
 struct BackendSplit {
     int color;                          // which of the new groups this rank is in; -1: none
     std::optional<BackendPlace> place;  // in that one
-    std::string settings;
+    std::string settings;               // of its name; the place gets them
     SplitSteps& steps;
 };
 
-// What all ranks of the group of `backend` call: makes the backend of `name` for a new group, or,
-// where this rank is in none, helps to. False: the new groups are to open it. Throws on all ranks
-// if it fails on one.
-bool split_backend(Backend& backend, const std::string& name, BackendSplit how,
-                   std::unique_ptr<Backend>& made);
+// What all ranks of the group of `backend` call: makes the one of a new group, or, where this rank
+// is in none, helps to. False: the new groups are to open it. Throws on all ranks if it fails on
+// one.
+bool split_backend(Backend& backend, BackendSplit how, std::unique_ptr<Backend>& made);
 
 }  // namespace tutti

@@ -58,10 +58,10 @@ MadeBackends Backends::split(const BackendMap& map, const GroupSplit& how) {
     for (const std::string& name : that_split(map)) {
         const auto entry = std::ranges::find(map.entries, name, &BackendMap::Entry::name);
         SplitSteps steps(how.parent, cat(how.key, "/", name), how.deadline);
-        BackendSplit one{how.color, std::nullopt, "", steps};
+        BackendSplit one{how.color, std::nullopt, settings_of(name), steps};
         if (how.place) one.place.emplace(place_for(entry->device, *how.place));
         std::unique_ptr<Backend> backend;
-        if (split_backend(*find_known(name), name, one, backend) && backend) {
+        if (split_backend(*find_known(name), one, backend) && backend) {
             made.emplace(name, std::move(backend));
         }
     }

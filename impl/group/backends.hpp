@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend_map.hpp"
 #include "backend/inline_backend.hpp"
-#include "backend/registry.hpp"
 #include "backend/split.hpp"
-#include "backend/staged/staged.hpp"
+#include "backends/backend_map.hpp"
+#include "backends/registry.hpp"
+#include "backends/staged/staged.hpp"
 #include "poller.hpp"
 #include "work/alarm.hpp"
 

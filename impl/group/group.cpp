@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/registry.hpp"
+#include "backends/registry.hpp"
 #include "base/debug_level.hpp"
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"

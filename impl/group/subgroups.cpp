@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "agreement.hpp"
-#include "backend/registry.hpp"
+#include "backends/registry.hpp"
 #include "base/debug_level.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"

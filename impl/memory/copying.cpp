@@ -12,6 +12,20 @@ namespace tutti::shm {
 
 namespace {
 
+// From here on data are copied page by page, which is slower for data in the cache. Data staged for
+// this rank never are.
+constexpr size_t copied_by_pages_from = 256 * KiB;
+
+// Where what another processor has read takes long to be written again, and what goes past the
+// caches does not.
+bool writes_past_caches() {
+#if defined(__x86_64__)
+    return __builtin_cpu_is("amd");
+#else
+    return false;
+#endif
+}
+
 #if defined(__SSE2__)
 struct CacheLine {
     __m128i parts[4];
@@ -65,6 +79,11 @@ size_t stream(std::byte*, const std::byte*, size_t) {
 #endif
 
 }  // namespace
+
+Stores staging_stores(size_t bytes) {
+    static const bool past_caches = writes_past_caches();
+    return past_caches && bytes >= 4 * KiB ? Stores::Streaming : Stores::Ordinary;
+}
 
 void copy_out(Bytes to, ConstBytes from, Stores stores) {
     if (to.data() == from.data() || from.empty()) return;

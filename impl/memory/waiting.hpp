@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "table.hpp"
+#include "cache.hpp"
 
 namespace tutti::shm {
 

@@ -10,7 +10,6 @@
 #include "base/error.hpp"
 #include "memory/copying.hpp"
 #include "memory/segment.hpp"
-#include "memory/table.hpp"
 #include "memory/waiting.hpp"
 #include "reduce/reduce.hpp"
 
@@ -160,12 +159,11 @@ bool Inbox::take(Receiving& receiving, const Offer& offer, bool waits) {
 
 // `is_exchange`: this rank sends long data to the same rank, or still may.
 bool Inbox::is_read_there(const Location& where, size_t bytes, bool is_exchange) const {
-    if (sender_.algorithm == shm::Algorithm::Staged) return false;
+    if (sender_.long_data == LongData::Streamed) return false;
     if (sees(where, bytes)) return true;
     if (sender_.process == 0) return false;
-    return sender_.algorithm == shm::Algorithm::Direct ||
-           shm::algorithm_for(shm::OperationKind::Message, 2, bytes) == shm::Algorithm::Direct ||
-           (is_exchange && shm::is_direct_exchange(bytes));
+    return sender_.long_data == LongData::InPlace || is_read_in_place(bytes) ||
+           (is_exchange && is_exchanged_in_place(bytes));
 }
 
 bool Inbox::sees(const Location& where, size_t bytes) const {

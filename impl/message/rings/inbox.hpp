@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "long_data.hpp"
 #include "memory/shared.hpp"
-#include "memory/table.hpp"
 #include "message/matching.hpp"
 #include "message/operation.hpp"
 #include "message/queues.hpp"
@@ -16,9 +16,9 @@ namespace tutti::message {
 
 struct Sender {
     int rank;
-    int place;                 // in memory that it has shared
-    int32_t process;           // in which its memory can be read; 0: it cannot
-    shm::Algorithm algorithm;  // for long data; BySize: the table chooses
+    int place;        // in memory that it has shared
+    int32_t process;  // in which its memory can be read; 0: it cannot
+    LongData long_data;
 };
 
 // A message that arrived before its receive.

@@ -36,7 +36,7 @@ Rings::Rings(Messages& messages, const Neighbours& neighbours, int rank) : messa
             if (place == own || peer.memory == nullptr) continue;
             const RingPeer::Ends ends{RingView::in(mine->memory, place, size),
                                       RingView::in(peer.memory, own, size), bell_in(peer.memory)};
-            const Sender sender{peer.rank, place, peer.process, neighbours.algorithm};
+            const Sender sender{peer.rank, place, peer.process, neighbours.long_data};
             queues.add(peer.rank, std::make_unique<RingPeer>(queues, ends, sender, shared_));
         }
     });

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "inbox.hpp"
+#include "long_data.hpp"
 #include "memory/shared.hpp"
-#include "memory/table.hpp"
 #include "memory/waiting.hpp"
 #include "message/messages.hpp"
 #include "message/queues.hpp"
@@ -76,9 +76,9 @@ struct Neighbours {
         void* memory;         // of its rings; null: no rings reach it
         int32_t process = 0;  // in which its other memory can be read; 0: in none
     };
-    std::vector<Rank> ranks;     // in the order of their rings
-    shm::Algorithm algorithm{};  // for long data; BySize: the table chooses
-    int spins = 0;               // how often to look before others may run
+    std::vector<Rank> ranks;  // in the order of their rings
+    LongData long_data{};
+    int spins = 0;  // how often to look before others may run
 
     // Whether messages to and from that rank, another one, go by rings.
     [[nodiscard]] bool has(int rank) const;

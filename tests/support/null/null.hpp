@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "backend/registry.hpp"
+#include "backends/registry.hpp"
 
 namespace tutti::test {
 

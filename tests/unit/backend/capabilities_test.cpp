@@ -5,7 +5,7 @@
 #include "call/lower.hpp"
 #include "membership/threads.hpp"
 
-#include "backend/registry.hpp"
+#include "backends/registry.hpp"
 #include "support/collective.hpp"
 #include "support/null/null.hpp"
 #include "support/unit.hpp"

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "backend/hierarchy/hierarchy.hpp"
-#include "backend/shm/bootstrap.hpp"
+#include "backends/hierarchy/hierarchy.hpp"
+#include "backends/shm/bootstrap.hpp"
 #include "unit/transport/ranks.hpp"
 #include "unit/transport/watched_channel.hpp"
 

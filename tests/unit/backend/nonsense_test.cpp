@@ -2,9 +2,9 @@
 #include <cstring>
 #include <vector>
 
-#include "backend/shm/bootstrap.hpp"
-#include "backend/shm/collectives.hpp"
-#include "backend/shm/direct.hpp"
+#include "backends/shm/bootstrap.hpp"
+#include "backends/shm/collectives.hpp"
+#include "backends/shm/direct.hpp"
 #include "call/alloc.hpp"
 #include "call/lower.hpp"
 #include "support/collective.hpp"

@@ -1,6 +1,6 @@
 // Does a call that waits for a rank which is gone end, with the name of that rank, and not before
 // its patience is over?
-#include "backend/module/on_their_way.hpp"
+#include "backends/module/on_their_way.hpp"
 #include "unit/device/table.hpp"
 
 #include "support/unit.hpp"

@@ -1,5 +1,5 @@
 // Does the right rank move, to the right processor, and not too often? One thread.
-#include "backend/shm/placement.hpp"
+#include "backends/shm/placement.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Is every byte of a call on a device copied once to where the CPU's call reads it, and once back?
 // Plans are made of all kinds of calls; memory of a device is memory here.
-#include "backend/staged/plan.hpp"
+#include "backends/staged/plan.hpp"
 
 #include <algorithm>
 #include <vector>

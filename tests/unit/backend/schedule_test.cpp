@@ -1,6 +1,6 @@
 // Is every byte of an uneven all_to_all shown once, in a room of its own, and do short pieces not
 // make long ones slow? Computed for every rank, by one thread.
-#include "backend/shm/schedule.hpp"
+#include "backends/shm/schedule.hpp"
 
 #include <algorithm>
 #include <functional>

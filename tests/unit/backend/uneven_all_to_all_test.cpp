@@ -5,8 +5,8 @@
 #include <numeric>
 #include <random>
 
-#include "backend/shm/bootstrap.hpp"
-#include "backend/shm/collectives.hpp"
+#include "backends/shm/bootstrap.hpp"
+#include "backends/shm/collectives.hpp"
 #include "call/lower.hpp"
 #include "support/collective.hpp"
 #include "unit/algorithm/patterns.hpp"

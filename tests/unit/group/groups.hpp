@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/registry.hpp"
+#include "backends/registry.hpp"
 #include "base/error.hpp"
 #include "group/group.hpp"
 #include "support/null/null.hpp"
