@@ -111,6 +111,20 @@ final class Borrowed implements Callbacks.Done {
         Raw.tutti_work_release(work);
     }
 
+    /** The same for one of several works that use these objects: the end of one leaves them to the
+     *  others. */
+    void releaseOne(long work) {
+        Borrowed its;
+        try {
+            its = new Borrowed(objects);
+        } catch (OutOfMemoryError noMemory) {
+            stayForGood(this);
+            Raw.tutti_work_release(work);
+            return;
+        }
+        its.release(work);
+    }
+
     private static synchronized void stayForGood(Borrowed borrowed) {
         if (borrowed.isForGood) return;
         borrowed.isForGood = true;

@@ -293,7 +293,7 @@ final class Call implements AutoCloseable {
 
     @Override
     public void close() {
-        for (; nextWork < endOfWorks; nextWork += 8) borrowed.release(arena.getLong(nextWork));
+        for (; nextWork < endOfWorks; nextWork += 8) borrowed.releaseOne(arena.getLong(nextWork));
         for (Value value : temporary) value.close();
         arena.close();
         Reference.reachabilityFence(borrowed);
