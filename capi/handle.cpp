@@ -99,7 +99,7 @@ private:
         const Lock lock(mutex_);
         if (index_in(free_.load(std::memory_order_acquire)) != 0) return;  // another thread did
         if (used_chunks_ == chunk_count) {
-            throw Refusal(TUTTI_ERR_OUT_OF_MEMORY, "all of the 268,435,392 handles are in use");
+            throw Refusal(TUTTI_ERR_OUT_OF_MEMORY, "all of the 134,217,664 handles are in use");
         }
         const uint32_t size = first_chunk << used_chunks_;
         Slot* slots = new Slot[size];
