@@ -84,6 +84,7 @@ Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
         membership_->report(cause);
     }
     backends_.abort(had_begun ? status : cause);
+    ticket_queue_->hurry();  // those that nobody waits for fail now
     status.message = cat(operation, " on ", label(), ": ", status.message);
     return status;
 }
@@ -97,6 +98,7 @@ void Group::abandon(const Status& cause) noexcept {
     }
     membership_->report(cause);
     backends_.abort(cause);
+    ticket_queue_->hurry();
 }
 
 Status Group::failure() {

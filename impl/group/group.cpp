@@ -59,7 +59,8 @@ Group::Group(const GroupOptions& options)
       compares_first_(debug_level() == DebugLevel::Detail),
       global_ranks_(all_ranks(options.size)),
       tree_(std::make_shared<GroupTree>()),
-      ticket_queue_(std::make_shared<TicketQueue>()) {
+      ticket_queue_(std::make_shared<TicketQueue>()),
+      door_(std::make_shared<Door>(*this)) {
     // NCCL has no sums that can be reproduced.
     backend_map_ = options.map
                        ? *options.map
@@ -210,6 +211,7 @@ void Group::destroy(int64_t leave_ms) {
         device_ranks = std::move(device_ranks_);
         device_ranks_opened_.notify_all();
     }
+    door_->close();
     if (!backend_) return;  // it was never made
     if (device_ranks) device_ranks->destroy(leave_ms);
     membership_->shared_world()->set_leave_ms(leave_ms);
@@ -218,6 +220,7 @@ void Group::destroy(int64_t leave_ms) {
     backends_.leave();
     membership_->leave();
     backends_.abort({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
+    ticket_queue_->hurry();
     {
         Lock lock(mutex_);
         while (inside_ >= in_flight_increment) idle_.wait(lock);

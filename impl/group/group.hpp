@@ -200,6 +200,7 @@ public:
 private:
     friend class Coalescing;
     class InFlight;
+    class Door;
     class Posted;
     class MessageWork;
     class ReceiveWork;
@@ -393,6 +394,7 @@ private:
     Condition device_ranks_opened_;  // or not, or this group was destroyed
     Listener listener_{backends_};
     std::shared_ptr<TicketQueue> ticket_queue_;
+    const std::shared_ptr<Door> door_;
 };
 
 }  // namespace tutti

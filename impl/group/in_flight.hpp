@@ -2,6 +2,8 @@
 // takes no lock as long as the group is sound.
 #pragma once
 
+#include <optional>
+
 #include "group.hpp"
 
 namespace tutti {
@@ -50,6 +52,32 @@ private:
 
     Group& group_;
     bool has_left_ = false;
+};
+
+// By which works enter their group, which they do not keep: it may end before them.
+class Group::Door {
+public:
+    explicit Door(Group& group) : group_(&group) {}
+
+    // Until `entry` goes the group stays. Null: it has ended, or is about to.
+    Group* enter(std::optional<InFlight>& entry, const char* operation) {
+        const Lock lock(mutex_);
+        if (group_ == nullptr) return nullptr;
+        try {
+            entry.emplace(*group_, operation, InFlight::Of::Any);
+        } catch (const Error&) {  // it is being destroyed
+            return nullptr;
+        }
+        return group_;
+    }
+    void close() noexcept {
+        const Lock lock(mutex_);
+        group_ = nullptr;
+    }
+
+private:
+    Mutex mutex_;
+    Group* group_ TUTTI_GUARDED_BY(mutex_);
 };
 
 }  // namespace tutti

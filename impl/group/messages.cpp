@@ -72,13 +72,13 @@ class Group::MessageWork : public Work {
 public:
     // One whose failure tells of itself has no peer.
     MessageWork(Group& group, const char* operation, Clock::time_point started)
-        : Work(operation, started), group_(group.weak_from_this()) {
+        : Work(operation, started), door_(group.door_) {
         belongs_to(&group);
     }
     MessageWork(Group& group, const char* operation, Clock::time_point started, const Route& route,
                 bool sends, int peer, int tag)
         : Work(operation, started),
-          group_(group.weak_from_this()),
+          door_(group.door_),
           poller_(route.poller),
           what_(What{&group, sends, peer, tag}) {
         belongs_to(&group);
@@ -97,15 +97,19 @@ public:
     ~MessageWork() override { end_polling(); }
 
     void failure_is_known() const noexcept override {
-        if (const auto group = this->group()) group->message_failed();
+        with_group([](Group& group) { group.message_failed(); });
     }
     void hurry() const noexcept override {
         with_helper([](Helper& helper) { helper.hurry(); });
     }
 
 protected:
-    // Null: it has ended.
-    [[nodiscard]] std::shared_ptr<Group> group() const { return group_.lock(); }
+    // Nothing if it has ended.
+    template <typename Act>
+    void with_group(Act&& act) const {
+        std::optional<InFlight> entry;
+        if (Group* const group = door_->enter(entry, operation())) act(*group);
+    }
     [[nodiscard]] std::shared_ptr<Progress> progress() const override { return poller_; }
     [[nodiscard]] std::string describe() const override {
         if (!what_) return {};
@@ -129,15 +133,7 @@ private:
     template <typename Act>
     void with_helper(Act&& act) const {
         if (helper_ == nullptr) return;
-        const auto group = this->group();
-        if (!group) return;
-        std::optional<InFlight> entry;
-        try {
-            entry.emplace(*group, operation(), InFlight::Of::Any);
-        } catch (const Error&) {  // destroyed
-            return;
-        }
-        act(*helper_);
+        with_group([&](const Group& /*group*/) { act(*helper_); });
     }
     void end_polling() noexcept {
         if (std::exchange(is_polled_for_, false)) poller_->end_background();
@@ -150,7 +146,7 @@ private:
         int tag;
     };
 
-    const std::weak_ptr<Group> group_;
+    const std::shared_ptr<Door> door_;
     const std::shared_ptr<Poller> poller_;  // null: it is not polled
     std::optional<What> what_;
     std::optional<InFlight> entry_;
@@ -172,10 +168,11 @@ public:
     }
 
     std::optional<bool> cancel() override {
-        const auto group = this->group();
         const auto moving = moving_.lock();
-        if (!group || (is_delivered_ && !moving)) return false;
-        return group->cancel(is_delivered_ ? *moving : *this);
+        bool cancelled = false;
+        if (is_delivered_ && !moving) return cancelled;
+        with_group([&](Group& group) { cancelled = group.cancel(moving ? *moving : *this); });
+        return cancelled;
     }
 
     void hurry() const noexcept override {

@@ -208,7 +208,8 @@ Group::Group(SplitResult result, Group& parent)
       membership_(std::move(result.membership)),
       backend_map_(std::move(result.backend_map)),
       backends_(std::move(result.backends)),
-      ticket_queue_(std::make_shared<TicketQueue>()) {
+      ticket_queue_(std::make_shared<TicketQueue>()),
+      door_(std::make_shared<Door>(*this)) {
     membership_->set_compares_first(compares_first_);
     adopt_backends();
 }

@@ -83,6 +83,11 @@ void TicketQueue::hurry(uint64_t ticket) noexcept {
     if (!queue_.empty() && queue_.front().ticket_ <= ticket) hurry_up_to(ticket);
 }
 
+void TicketQueue::hurry() noexcept {
+    const Lock lock(mutex_);
+    if (!queue_.empty()) hurry_up_to(last_);
+}
+
 void TicketQueue::hurry_up_to(uint64_t ticket) noexcept {
     if (ticket <= hurried_) return;
     hurried_ = ticket;

@@ -83,6 +83,8 @@ public:
     void run_up_to(uint64_t ticket, const Deadline& deadline);
     // The job begins as soon as its turn comes.
     void hurry(uint64_t ticket) noexcept;
+    // All that are in the queue by now.
+    void hurry() noexcept;
 
 private:
     // Why the group's thread sleeps.
