@@ -9,6 +9,13 @@
 
 namespace tutti {
 
+namespace {
+
+// Within which messages end that have come already, or are about to.
+constexpr std::chrono::microseconds soon{100};
+
+}  // namespace
+
 // Goes through works from the first one on: those that have finished stay so.
 template <typename IsMeant>
 class Work::Unfinished {
@@ -210,13 +217,43 @@ void Work::Waiter::wait(PollingWait& polling, const Deadline& deadline) {
     }
 }
 
+// Whether a thread that waits for this one moves the other, too: messages of a group together,
+// and also in the wait of a collective of the group, which runs the collectives before it.
+bool Work::moves(const Work& other) const {
+    return owner_ == other.owner_ && (helper() == nullptr || helper() == other.helper());
+}
+
+// Other ranks may wait for the works in another order: what this thread does not move in its first
+// wait begins elsewhere. A collective behind messages of its group is left to this thread, if they
+// end soon.
 std::optional<size_t> Work::wait_all(std::span<const Work* const> works, const Deadline& deadline) {
     Unfinished all(works, [](const Work& /*work*/) { return true; });
+    if (!all.has_more()) return std::nullopt;
+    const Work& first = *works[all.next()];
+    const auto is_left = [&](const Work* one) {
+        return one != nullptr && !first.moves(*one) && !one->is_completed();
+    };
+    bool leaves_own = false;
+    for (const Work* const one : works) {
+        if (!is_left(one)) continue;
+        if (one->owner_ == first.owner_) {
+            leaves_own = true;
+        } else {
+            one->hurry();
+        }
+    }
     while (all.has_more()) {
         const Work& work = *works[all.next()];
         if (const Helper* const helper = work.helper()) {
             Unfinished helped(works, [=](const Work& one) { return one.helper() == helper; });
-            work.help([&helped] { return !helped.has_more(); }, deadline);
+            const auto is_over = [&helped] { return !helped.has_more(); };
+            if (std::exchange(leaves_own, false)) {
+                work.help(is_over, deadline.or_earlier(Deadline::at(Clock::now() + soon)));
+                for (const Work* const one : works) {
+                    if (helped.has_more() && is_left(one)) one->hurry();
+                }
+            }
+            work.help(is_over, deadline);
         }
         if (!work.wait(deadline)) return all.next();
     }

@@ -157,6 +157,7 @@ private:
     class Unfinished;
     static State state_of(uint32_t word) { return static_cast<State>(word & 3); }
     void watch() const noexcept { state_.fetch_or(watched, std::memory_order_seq_cst); }
+    [[nodiscard]] bool moves(const Work& other) const;
     bool advance_to(State next, uint32_t but_not_if) noexcept;
     void finish_watched() noexcept;
     void forget(const std::shared_ptr<Waiter>& waiter);

@@ -149,6 +149,89 @@ static void a_thread_that_waits_for_a_collective_runs_those_before_it(void** sta
     for (int32_t size = 1; size <= 3; ++size) RUN(size, wait_for_the_last);
 }
 
+/* Ranks with odd numbers list the works the other way round: messages and a sum of one group, and a
+ * sum of another one. */
+static void wait_in_different_orders(rank_context* me) {
+    exchange with;
+    tutti_group* other = NULL;
+    RANK_OK(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, NULL, &other, &me->error));
+    for (int32_t round = 0; round < ROUNDS && !me->failed; ++round) {
+        int32_t values[2] = {me->rank, me->rank + 1};
+        tutti_work* works[4];
+        begin(me, &with, round);
+        RANK_OK(me, tutti_batch_isend_irecv(me->group, with.ops, 2, NULL, with.works, &me->error));
+        for (int i = 0; i < 2; ++i) {
+            const tutti_buffer buffer = TUTTI_BUFFER_INIT(&values[i], 1, TUTTI_INT32);
+            RANK_OK(me, tutti_all_reduce(i == 0 ? me->group : other, NULL, &buffer, TUTTI_MAX, NULL,
+                                         &works[2 + i], &me->error));
+        }
+        for (int i = 0; i < 2; ++i) works[i] = with.works[i];
+        for (int i = 0; i < 2 && me->rank % 2 == 1; ++i) {
+            tutti_work* const one = works[i];
+            works[i] = works[3 - i];
+            works[3 - i] = one;
+        }
+        RANK_OK(me, tutti_work_wait_all(works, 4, 0, &me->error));
+        RANK_EXPECT(me, values[0] == me->size - 1 && values[1] == me->size);
+        for (int i = 0; i < 4; ++i) {
+            if (works[i] != with.works[0] && works[i] != with.works[1])
+                tutti_work_release(works[i]);
+        }
+        end(me, &with, round);
+    }
+    tutti_group_release(other);
+}
+
+static void ranks_wait_for_their_works_in_different_orders(void** state) {
+    (void)state;
+    RUN(2, wait_in_different_orders);
+    RUN(3, wait_in_different_orders);
+}
+
+/* A thread that waits does not keep the group. */
+static void release_and_wait(rank_context* me) {
+    for (int32_t round = 0; round < 20 && !me->failed; ++round) {
+        tutti_group* other = NULL;
+        tutti_work* work = NULL;
+        int32_t value = 0;
+        const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT32);
+        RANK_OK(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, NULL, &other, &me->error));
+        if (me->rank == 0) {
+            RANK_OK(me, tutti_recv(other, &buffer, 1, 1, NULL, NULL, &work, &me->error));
+            tutti_group_release(other);
+            RANK_STATUS(me, tutti_work_wait(work, 0, &me->error), TUTTI_ERR_ABORTED);
+            tutti_work_release(work);
+        }
+        RANK_OK(me, tutti_barrier(me->group, NULL, NULL, &me->error));
+        if (me->rank != 0) tutti_group_release(other);
+    }
+}
+
+static void works_of_a_group_that_is_released_end(void** state) {
+    (void)state;
+    RUN(2, release_and_wait);
+}
+
+/* Nobody waits for the sum, and the group's thread has not looked for it. */
+static void destroy_at_once(rank_context* me) {
+    tutti_group* other = NULL;
+    tutti_work* work = NULL;
+    int32_t value = 0, is_done = 0;
+    const tutti_buffer buffer = TUTTI_BUFFER_INIT(&value, 1, TUTTI_INT32);
+    RANK_OK(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, NULL, &other, &me->error));
+    RANK_OK(me, tutti_all_reduce(other, NULL, &buffer, TUTTI_SUM, NULL, &work, &me->error));
+    RANK_OK(me, tutti_destroy_process_group(other, NULL, &me->error));
+    RANK_OK(me, tutti_work_is_completed(work, &is_done, &me->error));
+    RANK_EXPECT(me, is_done);
+    tutti_work_release(work);
+    tutti_group_release(other);
+}
+
+static void a_group_with_a_collective_that_has_not_begun_ends_at_once(void** state) {
+    (void)state;
+    for (int32_t size = 1; size <= 3; ++size) RUN(size, destroy_at_once);
+}
+
 int main(int argc, char** argv) {
     setenv("TUTTI_PROGRESS", "60000000", 1);
     const struct CMUnitTest tests[] = {
@@ -156,6 +239,9 @@ int main(int argc, char** argv) {
         TEST(messages_and_collectives_are_under_way_together),
         TEST(a_thread_that_waits_in_a_collective_moves_messages),
         TEST(a_thread_that_waits_for_a_collective_runs_those_before_it),
+        TEST(ranks_wait_for_their_works_in_different_orders),
+        TEST(works_of_a_group_that_is_released_end),
+        TEST(a_group_with_a_collective_that_has_not_begun_ends_at_once),
     };
     if (argc > 1) backend = argv[1];
     return cmocka_run_group_tests(tests, NULL, NULL);
