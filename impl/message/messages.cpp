@@ -114,7 +114,7 @@ bool Messages::employ_for(const Operation& operation) {
     if (!queues_.is_driven(operation)) return false;
     if (!mover_.joinable()) mover_ = start_thread("tutti-messages", [this] { move(); });
     const bool is_long = looks_early_ && operation.bytes() >= Looks::long_bytes;
-    if (is_long && looks_.shorten()) employed_.notify_one();
+    if (is_long && looks_.shorten()) is_dozing_ ? shm::wake(doorbell_) : employed_.notify_one();
     return true;
 }
 

@@ -40,16 +40,21 @@ void Messages::uncount_mover() {
 bool Messages::rest(Lock& lock) {
     const bool has_some = queues_.in_background() > 0;
     const bool had_some = std::exchange(has_left_, has_some);
-    const bool has_waits = (std::exchange(seen_waits_, waits_) != waits_) || waiters_ > 0;
+    const bool has_called = std::exchange(seen_waits_, waits_) != waits_;
+    const bool has_waits = has_called || waiters_ > 0;
     const bool begins = std::exchange(is_hurried_, false) || looks_.are_off();
     if (has_some && (begins || (had_some && !has_waits))) {
         looks_.found_something();
         return false;
     }
-    const bool is_busy = std::exchange(has_new_, false) || has_some;
-    if (const auto until_look = looks_.next(is_busy)) {
-        employed_.wait(lock, Deadline::at(Clock::now() + *until_look));
-        return true;
+    // A thread that has waited since the last look notifies this one when it leaves.
+    const bool is_attended = waiters_ > 0 && !has_called;
+    if (!is_attended) {
+        const bool is_busy = std::exchange(has_new_, false) || has_some;
+        if (const auto until_look = looks_.next(is_busy)) {
+            employed_.wait(lock, Deadline::at(Clock::now() + *until_look));
+            return true;
+        }
     }
     is_idle_ = true;
     employed_.wait(lock);

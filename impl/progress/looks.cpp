@@ -23,6 +23,7 @@ Looks::Looks() : first_(environment_number("TUTTI_PROGRESS", 0, max_rest).value_
 
 void Looks::found_something() noexcept {
     next_ = first_;
+    current_ = longest * first_;  // it rests as long as nothing wakes it
     early_ = Early::No;
     to_pass_over_ = 0;
 }

@@ -85,6 +85,7 @@ void Waiting::enter_from_sleep() noexcept {
 }
 
 void Waiting::hurry() noexcept {
+    if (unattended_ == 0) return;
     const Lock lock(mutex_);
     is_called_ = true;
     employed_.notify_one();
@@ -195,7 +196,11 @@ bool Waiting::rest(Lock& lock) {
             return true;
         }
     }
-    if (const auto until_look = looks_.next(has_new_.exchange(false) || has_unattended)) {
+    // A thread that has waited since the last look will say when it leaves.
+    const bool is_attended = inside_ > 0 && !has_calls;
+    const auto until_look =
+        is_attended ? std::nullopt : looks_.next(has_new_.exchange(false) || has_unattended);
+    if (until_look) {
         employed_.wait(lock, Deadline::at(Deadline::Clock::now() + *until_look));
         return false;
     }
