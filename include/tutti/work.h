@@ -11,7 +11,9 @@ extern "C" {
 /** Waits until the operation is done and returns its status. After TUTTI_OK the results are in the
  *  buffers, and the buffers are no longer borrowed. This thread waits for a device as well: unlike
  *  torch's wait(), which makes a stream wait, as tutti_work_synchronize does. Meanwhile it moves
- *  the messages of the group, and runs the collective if nobody has begun it.
+ *  the messages of the group, and runs the collective and those before it, with the functions of
+ *  their operators, if nobody has begun them. With a limit that ends before the timeout of a
+ *  collective it leaves that to a thread of tutti.
  *  @param work        borrowed
  *  @param timeout_ms  TUTTI_DEFAULT_TIMEOUT (0) or TUTTI_NO_TIMEOUT: no limit beside the
  *                     operation's own timeout; else a limit for this wait. When it passes, the call
@@ -75,7 +77,8 @@ TUTTI_API tutti_status tutti_work_error(tutti_work* work, tutti_error* error);
 TUTTI_API tutti_status tutti_work_source_rank(tutti_work* work, int32_t* out_rank,
                                               tutti_error* error);
 
-/** Waits until one of several operations is done. tutti_work_error returns its status.
+/** Waits until one of several operations is done. tutti_work_error returns its status. Of one group
+ *  this thread moves messages, if all are that; collectives begin at once, on threads of tutti.
  *  @param works       `count` borrowed works; entries that are NULL are skipped, so a loop can
  *                     clear the entries that it has handled
  *  @param count       1 or more
