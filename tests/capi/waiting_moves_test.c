@@ -212,7 +212,7 @@ static void works_of_a_group_that_is_released_end(void** state) {
     RUN(2, release_and_wait);
 }
 
-/* Nobody waits for the sum, and the group's thread has not looked for it. */
+/* No call waits for the sum, and the group's thread has not looked for it. */
 static void destroy_at_once(rank_context* me) {
     tutti_group* other = NULL;
     tutti_work* work = NULL;

@@ -1,8 +1,8 @@
 // Do all ranks find the same hosts, do lists of pieces go by the lanes whole, and do failures among
 // some of the ranks name those of the group? N ranks as threads.
 #include "backends/hierarchy/hierarchy.hpp"
-#include "backends/hierarchy/lanes.hpp"
 #include "backend/inline_backend.hpp"
+#include "backends/hierarchy/lanes.hpp"
 #include "backends/shm/bootstrap.hpp"
 #include "backends/shm/collectives.hpp"
 #include "call/lower.hpp"
