@@ -58,7 +58,7 @@ size_t copy_pages(std::byte* to, const std::byte* from, size_t bytes) {
 
 // Whole cache lines, `to` aligned to them; returns how much was copied.
 size_t stream(std::byte* to, const std::byte* from, size_t bytes) {
-    constexpr size_t ahead = 512;  // bytes: the next reads are on their way
+    constexpr size_t ahead = 1024;  // bytes: the next reads are on their way
     const size_t whole = bytes / cache_line * cache_line;
     for (size_t at = 0; at < whole; at += cache_line) {
         _mm_prefetch(reinterpret_cast<const char*>(from + at) + ahead, _MM_HINT_T0);
