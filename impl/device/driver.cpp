@@ -191,9 +191,17 @@ void* Driver::take_stream(int device, bool high_priority) {
 
 void Driver::give_stream(int device, void* stream, bool high_priority) noexcept {
     Unused& unused = high_priority ? high_priority_streams_ : streams_;
-    if (unused.keep(device, stream)) return;
+    if (is_idle(device, stream) && unused.keep(device, stream)) return;
     tutti_device_failure failure;
     table_.stream_destroy(device, stream, &failure);  // what is on it still ends
+}
+
+bool Driver::is_idle(int device, void* stream) noexcept {
+    try {
+        return record(device, stream)->passed();
+    } catch (const Error&) {
+        return false;
+    }
 }
 
 void Driver::copy(int device, void* to, const void* from, size_t bytes, void* stream) {

@@ -84,7 +84,8 @@ public:
     // On a stream of our own.
     EventPointer record(int device, void* stream);
 
-    // A stream of our own, which waits for no other by itself; given back, it serves the next.
+    // A stream of our own, which waits for no other by itself; given back, it serves the next, if
+    // the device has done all that is on it.
     void* take_stream(int device, bool high_priority = false);
     void give_stream(int device, void* stream, bool high_priority = false) noexcept;
     void copy(int device, void* to, const void* from, size_t bytes, void* stream);
@@ -124,6 +125,7 @@ private:
         if (status != TUTTI_OK) fail(status, failure);
     }
     // A refusal names the argument.
+    [[nodiscard]] bool is_idle(int device, void* stream) noexcept;
     template <typename Ask>
     void ask_of_stream(int device, void* stream, const char* argument, Ask&& ask) const;
     using Free = decltype(tutti_device_table::free);
