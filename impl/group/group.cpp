@@ -201,12 +201,14 @@ void Group::refuse_wait(const char* operation, const char* function) const {
 void Group::destroy(int64_t leave_ms) {
     check_may_be_destroyed();
     std::shared_ptr<DeviceRanks> device_ranks;
+    bool has_failed = false;
     {
         const Lock lock(mutex_);
         if (destroyed_) {
             throw Error(TUTTI_ERR_INVALID_HANDLE, cat(label(), " was destroyed before"));
         }
         destroyed_ = true;
+        has_failed = !failure_.ok();
         inside_.fetch_or(failed_bit);
         device_ranks = std::move(device_ranks_);
         device_ranks_opened_.notify_all();
@@ -217,7 +219,7 @@ void Group::destroy(int64_t leave_ms) {
     membership_->shared_world()->set_leave_ms(leave_ms);
     if (!first_) end_tree();
     tree_->remove(*this);
-    backends_.leave();
+    if (!has_failed) backends_.leave();  // else the others do not leave, and would be waited for
     membership_->leave();
     backends_.abort({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
     ticket_queue_->hurry();
