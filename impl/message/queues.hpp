@@ -80,7 +80,10 @@ public:
     [[nodiscard]] size_t in_background() const { return in_background_; }
     // Everything deferred since the last time.
     void take(Deferred& deferred) {
-        if (!calls_.empty()) deferred.calls.swap(calls_);
+        if (!calls_.empty()) {
+            deferred.calls.swap(calls_);
+            ++round_;
+        }
         deferred.ended.take(ended_);
         deferred.wakes = std::exchange(wakes_, false);
     }
@@ -97,6 +100,8 @@ public:
     void fail_waiting(int source, int tag, const Status& status);
     // A call to make soon, on this thread, without the lock, in order; must not throw.
     void later(std::function<void()> call) { calls_.push_back(std::move(call)); }
+    // Calls of one round are made one after the other, by one thread.
+    [[nodiscard]] uint64_t round() const { return round_; }
     [[nodiscard]] Matching& matching() { return matching_; }
 
 private:
@@ -131,6 +136,7 @@ private:
     std::vector<uint64_t> in_use_;  // a bit for each of them that something may be going on with
     List<Operation> ended_;
     std::vector<std::function<void()>> calls_;
+    uint64_t round_ = 1;  // of calls
     const Operation* driver_ = nullptr;
     bool wakes_ = false;  // an operation has ended whose thread may sleep
     uint64_t turns_ = 0;

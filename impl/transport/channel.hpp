@@ -46,7 +46,7 @@ struct Transfer {
     // set by the owner
     std::shared_ptr<TransferListener> listener;
     bool may_end_early = false;  // a send: as soon as its memory is free
-    bool is_followed = false;    // a send: another one to that rank is posted next
+    bool is_followed = false;    // a send: another one to that rank is posted next, or flush()
     // set by the channel, readable once done is true
     std::atomic<bool> done{false};
     Status status;
@@ -120,6 +120,9 @@ public:
     virtual void post_receive(Transfer& transfer, int peer, Slot slot, void* data,
                               size_t bytes) = 0;
     virtual void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) = 0;
+
+    // The followed sends to that rank go, though none came behind them.
+    virtual void flush(int /*peer*/) noexcept {}
 
     // The call has failed: its messages to that rank in that slot that have gone, but that no
     // receive has taken, become empty.

@@ -100,10 +100,34 @@ void Lanes::arrive(Queues& queues, const std::shared_ptr<Listening>& listening) 
     queues.arrive(std::make_unique<AnnouncedArrival>(transfer.peer, listening));
 }
 
+void Lanes::post_later(Queues& queues, const std::shared_ptr<Outgoing>& outgoing) {
+    if (last_round_ == queues.round()) {
+        last_->chain(outgoing);
+    } else {
+        queues.later([outgoing] { outgoing->post(); });
+        last_round_ = queues.round();
+    }
+    last_ = outgoing.get();
+}
+
+void Lanes::flush(int rank) noexcept {
+    try {
+        const Use use(*this);
+        channel_.flush(rank);
+    } catch (const Error&) {  // the channel has ended
+    }
+}
+
 void LanePeer::send(Sending& message) {
     const auto outgoing = std::make_shared<Outgoing>(lanes_->keep(), message, ++sent_);
-    queues_.later([outgoing] { outgoing->post(); });
+    lanes_->post_later(queues_, outgoing);
     message.outgoing = outgoing;
+    const size_t bytes = message.call.buffer.size();
+    const bool joins = std::exchange(round_, queues_.round()) == queues_.round() &&
+                       together_ + bytes <= most_together;
+    together_ = joins ? together_ + bytes : bytes;
+    if (joins) outgoing->follow(*before_);
+    before_ = outgoing.get();
 }
 
 void LanePeer::withdraw(Sending& message, const Status& status) {

@@ -20,6 +20,7 @@
 namespace tutti::message {
 
 class Listening;
+class Outgoing;
 
 // Shared by all lanes of this rank.
 class Lanes {
@@ -40,6 +41,10 @@ public:
     // One more, or one fewer, receive waits; any_source: for any rank. Under the lock.
     void add_waiting(Queues& queues, int source, int tag);
     void remove_waiting(int source, int tag) noexcept;
+    // Posts it soon, behind those that this thread is about to post. Under the lock.
+    void post_later(Queues& queues, const std::shared_ptr<Outgoing>& outgoing);
+    // Those to that rank that wait for one behind them.
+    void flush(int rank) noexcept;
     // An announcement has arrived, or failed. The channel calls in the order of arrival.
     void announced(const std::shared_ptr<Listening>& listening) noexcept;
 
@@ -78,8 +83,10 @@ private:
     std::vector<bool> is_lane_;  // by rank
     // Under the lock of the Messages.
     std::map<Key, Demand> demands_;
-    std::deque<Key> to_ask_;  // keys to post listeners for
-    bool is_asking_ = false;  // a thread posts them, or is about to
+    std::deque<Key> to_ask_;    // keys to post listeners for
+    bool is_asking_ = false;    // a thread posts them, or is about to
+    Outgoing* last_ = nullptr;  // to be posted in that round of calls
+    uint64_t last_round_ = 0;
 
     Mutex users_mutex_;
     Condition unused_;
@@ -110,7 +117,12 @@ private:
     Queues& queues_;
     const std::shared_ptr<Lanes> lanes_;
     const int rank_;
+    // Sends of one round leave together, as far as they are short.
+    static constexpr size_t most_together = size_t{8} * 1024;
     uint64_t sent_ = 0;
+    Outgoing* before_ = nullptr;  // the last one of that round
+    uint64_t round_ = 0;
+    size_t together_ = 0;  // bytes since one that leaves by itself
 };
 
 }  // namespace tutti::message

@@ -26,16 +26,27 @@ Outgoing::Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64
 }
 
 void Outgoing::post() noexcept {
+    for (std::shared_ptr<Outgoing> one = shared_from_this(); one;) {
+        if (!one->post_parts() && (one->follows_ || one->body_))
+            one->lanes_->flush(one->destination_);
+        one = std::move(one->next_);
+    }
+}
+
+bool Outgoing::post_parts() noexcept {
     const Lock lock(posting_);
-    if (is_late_) return;
+    if (is_late_) return false;
     is_posted_ = true;
     const bool is_announced = head_->post();
-    if (!body_) return;
-    if (is_announced) {
-        body_->post();
-    } else {
-        settle(1, {});
-    }
+    if (!body_) return is_announced;
+    if (is_announced) return body_->post();
+    settle(1, {});
+    return false;
+}
+
+void Outgoing::follow(Outgoing& before) {
+    (before.body_ ? before.body_ : before.head_)->precede_another();
+    follows_ = true;
 }
 
 void Outgoing::time_out(const Status& status) noexcept {

@@ -20,7 +20,12 @@ public:
     // `sequence` counts the messages to its receiver.
     Outgoing(const std::shared_ptr<Lanes>& lanes, Sending& message, uint64_t sequence);
 
+    // Posts it, and those that are chained to it.
     void post() noexcept;
+    // The same thread posts `next` behind this one; both before post().
+    void chain(std::shared_ptr<Outgoing> next) { next_ = std::move(next); }
+    // Behind another one to that rank, in the same chain: both may leave together.
+    void follow(Outgoing& before);
     // Ends the send with that, if nothing of it has moved; else it goes on.
     void time_out(const Status& status) noexcept;
 
@@ -44,12 +49,16 @@ private:
         const Slot slot_;
         const ConstBytes data_;
     };
+    // False: its last part was not posted.
+    bool post_parts() noexcept;
     void end_part(const Part& part, const Transfer& transfer) noexcept;
     // So many parts have ended.
     void settle(int parts, const Status& status) noexcept;
 
     const std::shared_ptr<Lanes> lanes_;
     const int destination_;
+    std::shared_ptr<Outgoing> next_;
+    bool follows_ = false;
     Mutex posting_;  // held while posting and while stopping
     bool is_posted_ TUTTI_GUARDED_BY(posting_) = false;
     bool is_late_ TUTTI_GUARDED_BY(posting_) = false;

@@ -164,6 +164,14 @@ void Pool::receive(Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, vo
     post(mailbox, transfer, from, slot, data, bytes, begin);
 }
 
+void Pool::flush(Mailbox& mailbox, int peer) noexcept {
+    {
+        const Lock lock(mutex_);
+        link(mailbox.members()->world_rank(peer)).flush();
+    }
+    tell();
+}
+
 void Pool::take_back(Mailbox& mailbox, int peer, Slot slot) noexcept {
     {
         const Lock lock(mutex_);

@@ -50,6 +50,7 @@ public:
               size_t bytes);
     void receive(Mailbox& mailbox, Transfer& transfer, int peer, Slot slot, void* data,
                  size_t bytes);
+    void flush(Mailbox& mailbox, int peer) noexcept;
     void take_back(Mailbox& mailbox, int peer, Slot slot) noexcept;
     void abort(Mailbox& mailbox, const Status& status) noexcept;
     void abort_messages(Mailbox& mailbox, const Status& status) noexcept;

@@ -32,6 +32,7 @@ public:
     void post_receive_any(Transfer& transfer, Slot slot, void* data, size_t bytes) override {
         pool_->receive(mailbox_, transfer, -1, slot, data, bytes);
     }
+    void flush(int peer) noexcept override { pool_->flush(mailbox_, peer); }
     void take_back(int peer, Slot slot) noexcept override {
         pool_->take_back(mailbox_, peer, slot);
     }

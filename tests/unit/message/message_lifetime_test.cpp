@@ -316,6 +316,36 @@ void a_receive_without_time_does_not_change_the_order(void**) {
     }
 }
 
+// The sends of a batch to a rank leave together, as far as they are short; long data follow their
+// announcement.
+void sends_of_a_batch_leave_together(void**) {
+    const auto followed = [](const std::vector<std::pair<int, size_t>>& sends) {
+        Fixture it;
+        std::vector<Message> batch;
+        std::vector<std::shared_ptr<Work>> works;
+        for (const auto& [to, bytes] : sends) {
+            const ConstView view{it.data.data(), static_cast<int64_t>(bytes), TUTTI_UINT8};
+            batch.emplace_back(Send{view, to, 0});
+            works.push_back(std::make_shared<Work>());
+        }
+        it.messages->start(batch, Deadline::never(), works);
+        const std::vector<bool> all = it.channel.followed();
+        assert_true(it.close());
+        return all;
+    };
+    using Flags = std::vector<bool>;
+    assert_true(followed({{1, 8}}) == Flags{false});
+    assert_true(followed({{1, 8}, {1, 0}, {2, 8}, {1, 8}}) == (Flags{true, true, false, false}));
+    assert_true(followed({{1, 5000}, {1, 5000}, {1, 8}}) == (Flags{false, true, false}));
+    assert_true(followed({{1, apart}, {1, 8}}) == (Flags{true, false, false}));
+    assert_true(followed({{1, 8}, {1, apart}}) == (Flags{false, true, false}));
+
+    Fixture one_by_one;
+    for (int i = 0; i < 2; ++i) one_by_one.send(8);
+    assert_true(one_by_one.channel.followed() == (Flags{false, false}));
+    assert_true(one_by_one.close());
+}
+
 void after_the_close_every_start_says_why(void**) {
     Fixture it;
     it.messages->abort(died);
@@ -349,6 +379,7 @@ int main() {
         TUTTI_TEST(many_sources_and_tags_leave_nothing_behind),
         TUTTI_TEST(receives_that_give_up_do_not_pile_up),
         TUTTI_TEST(a_receive_without_time_does_not_change_the_order),
+        TUTTI_TEST(sends_of_a_batch_leave_together),
         TUTTI_TEST(after_the_close_every_start_says_why),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -79,6 +79,15 @@ public:
         const std::lock_guard lock(mutex_);
         return first_under_way() == posted_.end();
     }
+    // Which of the sends that are under way are followed by another one, in the order of the posts.
+    [[nodiscard]] std::vector<bool> followed() const {
+        const std::lock_guard lock(mutex_);
+        std::vector<bool> all;
+        for (const Posted& one : posted_) {
+            if (one.is_send) all.push_back(one.transfer->is_followed);
+        }
+        return all;
+    }
     // Completes the oldest transfer as a channel does.
     void complete(const Status& status, int peer, size_t bytes) {
         const auto [one, listener] = oldest();
