@@ -131,14 +131,15 @@ void TicketQueue::work() {
             lock.lock();
         } else if (stopping_ && queue_.empty()) {
             return;
-        } else {
-            rest(lock);
+        } else if (!rest(lock)) {
+            continue;
         }
         left_alone = std::max(left_alone, last);
     }
 }
 
-void TicketQueue::rest(Lock& lock) {
+// False: it waited for a turn, which says nothing about how long jobs have been left alone.
+bool TicketQueue::rest(Lock& lock) {
     const bool waits_for_turn = !queue_.empty() && !has_turn();
     const bool is_busy = std::exchange(has_new_, false) || !queue_.empty();
     const auto until_look = looks_.next(is_busy);
@@ -151,6 +152,7 @@ void TicketQueue::rest(Lock& lock) {
         changed_.wait(lock, Deadline::at(now + until_look.value_or(Looks::Rest::zero())));
     }
     sleeps_ = Sleep::None;
+    return !waits_for_turn;
 }
 
 }  // namespace tutti

@@ -102,7 +102,7 @@ private:
     }
     [[nodiscard]] std::shared_ptr<Job> take_first() TUTTI_REQUIRES(mutex_);
     bool await_turn(Lock& lock, const Deadline& deadline) TUTTI_REQUIRES(mutex_);
-    void rest(Lock& lock) TUTTI_REQUIRES(mutex_);
+    bool rest(Lock& lock) TUTTI_REQUIRES(mutex_);
     void hurry_up_to(uint64_t ticket) noexcept TUTTI_REQUIRES(mutex_);
 
     // Without the lock: a thread that draws the current ticket goes on, and one that passes the
