@@ -67,8 +67,8 @@ std::vector<int> Arbiter::awaited() const {
 
 void Arbiter::enter(int rank) {
     entered_[static_cast<size_t>(rank)] = true;
-    if (!first_.verdict.ok()) send_(rank, encode(Kind::Verdict, first_group, first_.verdict));
     for (const auto& [lost, loss] : losses_) send_(rank, encode(Kind::Lost, loss));
+    if (!first_.verdict.ok()) send_(rank, encode(Kind::Verdict, first_group, first_.verdict));
     if (!first_.left.empty()) {
         send_(rank, encode(Kind::Left, first_group,
                            std::vector<int>(first_.left.begin(), first_.left.end())));
@@ -192,13 +192,13 @@ void Arbiter::stall(int rank, uint32_t group_id, const Stall& stall) {
 
 void Arbiter::declare_lost(const Status& loss) {
     if (!losses_.emplace(loss.rank, loss).second) return;
+    send_to_group(first_, encode(Kind::Lost, loss));  // first: the verdict makes a rank ask for it
     decide(first_group, first_, {loss});
     fail_steps(
         [&](const StepName&, const Step& step) {
             return rank_in(step.participants, loss.rank) >= 0 && !step.payloads.contains(loss.rank);
         },
         [&](const StepName&) { return loss; });
-    send_to_group(first_, encode(Kind::Lost, loss));
 }
 
 void Arbiter::decide(const Status& verdict) {

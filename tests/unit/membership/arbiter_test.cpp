@@ -64,6 +64,13 @@ public:
     Arbiter arbiter;
 };
 
+// A rank that learns from the verdict that one is lost asks at once which ones are.
+void a_loss_is_announced_before_the_verdict_that_it_causes(void**) {
+    Court court(3);
+    court.arbiter.declare_lost({TUTTI_ERR_PEER_LOST, 1, 0, "rank 1 died"});
+    for (const int rank : {0, 2}) assert_int_equal(court.verdict(rank).rank, 1);
+}
+
 void groups_get_numbers_as_long_as_there_are_any(void**) {
     constexpr uint32_t all = (1 << 24) - 1;
     Court court(2);
@@ -380,6 +387,7 @@ void who_makes_a_group_is_answered(void**) {
 
 int main() {
     const CMUnitTest tests[] = {
+        TUTTI_TEST(a_loss_is_announced_before_the_verdict_that_it_causes),
         TUTTI_TEST(groups_get_numbers_as_long_as_there_are_any),
         TUTTI_TEST(a_step_in_which_too_much_is_said_fails_alone),
         TUTTI_TEST(an_outcome_that_one_rank_has_heard_holds_for_all),
