@@ -6,7 +6,6 @@
 #include <fstream>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "arguments.hpp"
 #include "base/log.hpp"
@@ -16,6 +15,7 @@
 #include "handle.hpp"
 #include "memory/held_memory.hpp"
 #include "options.hpp"
+#include "progress/sleep.hpp"
 #include "reaper.hpp"
 #include "spawn/spawn.hpp"
 #include "user.hpp"
@@ -66,7 +66,7 @@ void refuse_threads() {
                                            ", is running: another thread is in a call, "
                                            "or processes of an earlier spawn are still there"));
         }
-        std::this_thread::yield();
+        tutti::yield();
     }
 }
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/event.hpp"
 #include "call/fingerprint.hpp"
 #include "call/past_calls.hpp"
+#include "progress/event.hpp"
 #include "rooms.hpp"
 #include "transport/channel.hpp"
 

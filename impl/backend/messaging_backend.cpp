@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "progress/processors.hpp"
+
 namespace tutti {
 
 namespace {
@@ -13,7 +15,7 @@ message::Messages::Setting setting_of(Membership& membership, const message::Nei
             [&membership](int rank) { return membership.trouble(rank); },
             neighbours.doorbell_of(membership.rank()),
             neighbours.spins,
-            shm::has_spare_processor(shm::processors_of_this_process(), neighbours.ranks.size()),
+            has_spare_processor(processors_of_this_process(), neighbours.ranks.size()),
             driver};
 }
 

@@ -2,12 +2,11 @@
 // longer rests.
 #pragma once
 
-#include <thread>
-
 #include "base/deadline.hpp"
 #include "base/error.hpp"
 #include "driver.hpp"
-#include "work/progress.hpp"
+#include "progress/backoff.hpp"
+#include "progress/sleep.hpp"
 
 namespace tutti::device {
 
@@ -24,7 +23,7 @@ void wait_for(const Event& event, const Deadline& deadline, Check&& check) {
                             " ms, waiting for what this rank's stream does before"));
         }
         Deadline until = deadline;
-        if (backoff.rests(until)) std::this_thread::sleep_until(until.when());
+        if (backoff.rests(until)) sleep_until(until);
     }
 }
 

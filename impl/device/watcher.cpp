@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/thread.hpp"
-#include "work/progress.hpp"
+#include "progress/backoff.hpp"
 
 namespace tutti::device {
 

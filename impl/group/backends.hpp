@@ -17,7 +17,7 @@
 #include "backends/registry.hpp"
 #include "backends/staged/staged.hpp"
 #include "poller.hpp"
-#include "work/alarm.hpp"
+#include "progress/alarm.hpp"
 
 namespace tutti {
 

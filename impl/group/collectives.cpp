@@ -76,7 +76,7 @@ Status Group::fail(Status status, const Fingerprint& call, uint64_t sequence,
         if (!is_of_others) cause = cause_for_others(status, operation);
         failure_ = status;
         failure_for_others_ = cause;
-        inside_.fetch_or(failed_bit);
+        gate_.shut();
     }
     if (cause.code == TUTTI_ERR_MISMATCH) {
         membership_->report_mismatch(cause);
@@ -94,7 +94,7 @@ void Group::abandon(const Status& cause) noexcept {
         const Lock lock(mutex_);
         if (destroyed_ || !failure_.ok()) return;
         failure_ = failure_for_others_ = cause;
-        inside_.fetch_or(failed_bit);
+        gate_.shut();
     }
     membership_->report(cause);
     backends_.abort(cause);
@@ -151,7 +151,7 @@ void Group::take_turn(const Fingerprint& call, const Deadline& until, Job&& job)
 // The call was issued on a sound group; one in front of it may have failed since. Ranks have then
 // left that one at different places, so what this one sent would be taken for a part of it.
 void Group::check_turn() const {
-    if ((inside_.load(std::memory_order_relaxed) & failed_bit) == 0) return;
+    if (!gate_.is_shut()) return;
     const Lock lock(mutex_);
     if (failure_.ok()) return;
     Status status = failure_for_others_;

@@ -12,7 +12,7 @@
 #include "membership/bootstrap.hpp"
 #include "membership/processes.hpp"
 #include "membership/threads.hpp"
-#include "memory/waiting.hpp"
+#include "progress/processors.hpp"
 #include "ranks.hpp"
 
 namespace tutti {
@@ -109,7 +109,7 @@ void Group::learn_hosts() {
     all_on_this_host_ = std::ranges::find(on_this_host_, false) == on_this_host_.end();
     same_memory_ = backend_->same_memory();
     const auto ranks_here = static_cast<size_t>(std::ranges::count(on_this_host_, true));
-    has_spare_processor_ = shm::has_spare_processor(shm::processors_of_this_process(), ranks_here);
+    has_spare_processor_ = has_spare_processor(processors_of_this_process(), ranks_here);
 }
 
 bool Group::same_host(int rank) const {
@@ -190,7 +190,7 @@ void Group::end_tree() noexcept {
 // Another thread destroys this group.
 void Group::wait_for_end() noexcept {
     Lock lock(mutex_);
-    while (!ended_) idle_.wait(lock);
+    while (!ended_) has_ended_.wait(lock);
 }
 
 void Group::refuse_wait(const char* operation, const char* function) const {
@@ -209,7 +209,7 @@ void Group::destroy(int64_t leave_ms) {
         }
         destroyed_ = true;
         has_failed = !failure_.ok();
-        inside_.fetch_or(failed_bit);
+        gate_.shut();
         device_ranks = std::move(device_ranks_);
         device_ranks_opened_.notify_all();
     }
@@ -223,10 +223,7 @@ void Group::destroy(int64_t leave_ms) {
     membership_->leave();
     backends_.abort({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
     ticket_queue_->hurry();
-    {
-        Lock lock(mutex_);
-        while (inside_ >= in_flight_increment) idle_.wait(lock);
-    }
+    gate_.wait_until_unused();
     ticket_queue_->close();
     membership_->unsubscribe();
     backend_ = nullptr;
@@ -234,7 +231,7 @@ void Group::destroy(int64_t leave_ms) {
     membership_.reset();
     const Lock lock(mutex_);
     ended_ = true;
-    idle_.notify_all();
+    has_ended_.notify_all();
 }
 
 }  // namespace tutti

@@ -22,6 +22,7 @@
 #include "membership/membership.hpp"
 #include "memory/held_memory.hpp"
 #include "profile/range.hpp"
+#include "progress/gate.hpp"
 #include "store/store.hpp"
 #include "ticket_queue.hpp"
 #include "work/work.hpp"
@@ -372,16 +373,12 @@ private:
     std::shared_ptr<Store> store_;  // where the ranks of the first group met
 
     mutable Mutex mutex_;
-    Condition idle_;
+    Condition has_ended_;
     Status failure_ TUTTI_GUARDED_BY(mutex_);
     Status failure_for_others_ TUTTI_GUARDED_BY(mutex_);  // for calls that did not fail themselves
     bool destroyed_ TUTTI_GUARDED_BY(mutex_) = false;
     bool ended_ TUTTI_GUARDED_BY(mutex_) = false;  // destroyed, and all of it is done
-    // The calls that use the backend, each of them `in_flight_increment`, and `failed_bit` if the
-    // group is destroyed or has failed: then they leave under the lock.
-    static constexpr uint64_t failed_bit = 1;
-    static constexpr uint64_t in_flight_increment = 2;
-    std::atomic<uint64_t> inside_{0};
+    Gate gate_;  // of calls that use the backend; shut: the group is destroyed or has failed
     // Groups made from this one so far, by all ranks and, for each set of callers, by those alone.
     uint64_t steps_ TUTTI_GUARDED_BY(mutex_) = 0;
     std::map<uint64_t, uint64_t> steps_of_some_ TUTTI_GUARDED_BY(mutex_);

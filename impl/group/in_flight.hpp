@@ -13,43 +13,32 @@ public:
     enum class Of { Sound, Any };  // groups made from a failed one may still use it
 
     InFlight(Group& group, const char* operation, Of which = Of::Sound) : group_(group) {
-        if ((group_.inside_.fetch_add(in_flight_increment) & failed_bit) == 0) return;
+        if (group_.gate_.enter()) return;
         try {
             const Lock lock(group_.mutex_);
             group_.check_not_destroyed();
             if (which == Of::Sound) group_.check_not_failed(operation);
         } catch (...) {
-            leave(group_);
+            group_.gate_.leave();
             throw;
         }
     }
     InFlight(const InFlight&) = delete;
     InFlight& operator=(const InFlight&) = delete;
     ~InFlight() {
-        if (!has_left_) leave(group_);
+        if (!has_left_) group_.gate_.leave();
     }
 
     // Leaves when that goes instead, if it has entered.
     [[nodiscard]] static Afterwards leave_afterwards(std::optional<InFlight>& entry) noexcept {
         if (!entry) return {};
-        Group& group = entry->group_;
+        Gate& gate = entry->group_.gate_;
         entry->has_left_ = true;
         entry.reset();
-        return {[](void* left) noexcept { leave(*static_cast<Group*>(left)); }, &group};
+        return {[](void* left) noexcept { static_cast<Gate*>(left)->leave(); }, &gate};
     }
 
 private:
-    // A waiting destroy() may end the group as soon as this call is not counted.
-    static void leave(Group& group) noexcept {
-        uint64_t inside = group.inside_.load();
-        while ((inside & failed_bit) == 0) {
-            if (group.inside_.compare_exchange_weak(inside, inside - in_flight_increment)) return;
-        }
-        const Lock lock(group.mutex_);
-        group.inside_.fetch_sub(in_flight_increment);
-        group.idle_.notify_all();
-    }
-
     Group& group_;
     bool has_left_ = false;
 };

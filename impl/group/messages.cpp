@@ -110,7 +110,7 @@ protected:
         std::optional<InFlight> entry;
         if (Group* const group = door_->enter(entry, operation())) act(*group);
     }
-    [[nodiscard]] std::shared_ptr<Progress> progress() const override { return poller_; }
+    [[nodiscard]] std::shared_ptr<Source> polled() const override { return poller_; }
     [[nodiscard]] std::string describe() const override {
         if (!what_) return {};
         const auto& [group, sends, peer, tag] = *what_;
@@ -125,7 +125,7 @@ protected:
         with_helper([&](Helper& helper) { helper.help(is_over, deadline); });
     }
     void look() const noexcept override {
-        with_helper([](Helper& helper) { helper.look(); });
+        with_helper([](Helper& helper) { static_cast<void>(helper.advance()); });
     }
 
 private:

@@ -1,22 +1,19 @@
 #include "poller.hpp"
 
 #include <chrono>
-#include <utility>
+#include <thread>
 
-#include "base/thread.hpp"
+#include "progress/sleep.hpp"
 
 namespace tutti {
 
 namespace {
 
-// Between looks at a backend that runs alone, and after how many that find nothing the thread
-// sleeps: to wake it costs the caller of an operation more than the looks.
-constexpr std::chrono::microseconds look_rest{100};
-constexpr int looks = 10;
+constexpr std::chrono::microseconds look_rest{100};  // between looks at a backend that runs alone
 
 }  // namespace
 
-bool Poller::poll() noexcept {
+bool Poller::advance() noexcept {
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
     const bool moved = backend_ != nullptr && backend_->test();
     busy_.store(false, std::memory_order_release);
@@ -26,19 +23,21 @@ bool Poller::poll() noexcept {
 void Poller::begin_waiting() noexcept {
     const Lock lock(mutex_);
     ++waiting_;
+    ++waits_;
 }
 
 void Poller::end_waiting() noexcept {
     const Lock lock(mutex_);
-    if (--waiting_ == 0 && background_ > 0 && !wakes_soon_) changed_.notify_all();
+    if (--waiting_ == 0 && background_ > 0) mover_.notify();
 }
 
 void Poller::begin_background() {
     const Lock lock(mutex_);
-    if (!thread_.joinable()) thread_ = start_thread("tutti-poll", [this] { run(); });
+    mover_.start();
     ++background_;
-    begun_ = true;
-    if (waiting_ == 0 && !wakes_soon_) changed_.notify_all();
+    has_begun_ = true;
+    mover_.note_new();
+    if (waiting_ == 0) mover_.notify();
 }
 
 void Poller::end_background() noexcept {
@@ -46,43 +45,29 @@ void Poller::end_background() noexcept {
     --background_;
 }
 
-void Poller::run() noexcept {
-    Backoff backoff;
-    int looks_left = 0;
-    Lock lock(mutex_);
-    while (!closed_) {
-        if (waiting_ > 0 || (background_ == 0 && looks_left == 0)) {
-            changed_.wait(lock);
-            continue;
-        }
-        looks_left = background_ > 0 ? looks : looks_left - 1;
-        if (std::exchange(begun_, false)) backoff.reset();
-        lock.unlock();
-        const bool moved = poll();
-        const bool runs_alone = backend_->runs_alone();
-        Deadline until = Deadline::at(Deadline::Clock::now() + look_rest);
-        const bool rests = runs_alone || (!moved && backoff.rests(until));
-        if (moved) backoff.reset();
-        if (!runs_alone) looks_left = 0;
-        lock.lock();
-        if (!rests || closed_) continue;
-        wakes_soon_ = runs_alone;
-        changed_.wait(lock, until);
-        wakes_soon_ = false;
-    }
+Attention::Seen Poller::seen() noexcept {
+    return {.has_some = background_ > 0, .waiting = waiting_, .waits = waits_};
+}
+
+std::optional<Deadline> Poller::move() noexcept {
+    if (has_begun_.exchange(false)) backoff_.reset();
+    const bool moved = advance();
+    if (moved) backoff_.reset();
+    if (backend_->runs_alone()) return Deadline::at(Deadline::Clock::now() + look_rest);
+    Deadline until = Deadline::never();
+    if (moved || !backoff_.rests(until)) return std::nullopt;
+    return until;
 }
 
 void Poller::close() noexcept {
     std::thread thread;
     {
         const Lock lock(mutex_);
-        closed_ = true;
-        changed_.notify_all();
-        thread = std::move(thread_);
+        thread = mover_.end();
     }
     if (thread.joinable()) thread.join();
     // A thread that saw its work end may still be on its way out of the backend.
-    while (busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    while (busy_.exchange(true, std::memory_order_acquire)) yield();
     backend_ = nullptr;
     busy_.store(false, std::memory_order_release);
 }

@@ -1,28 +1,32 @@
 // Polls a backend of a group: a waiting thread does it for its own operation, and while none waits,
-// a thread of the group does it for background operations. That is not the thread of background
+// a mover of the group does it for background operations. That is not the thread of background
 // collectives, since one of those may wait for a rank that waits for progress here.
 #pragma once
 
 #include <atomic>
-#include <thread>
+#include <cstdint>
+#include <optional>
 
 #include "backend/backend.hpp"
 #include "base/mutex.hpp"
-#include "work/progress.hpp"
+#include "progress/backoff.hpp"
+#include "progress/mover.hpp"
+#include "progress/source.hpp"
 
 namespace tutti {
 
-class Poller : public Progress {
+class Poller final : public Source, private Mover::Owner {
 public:
     explicit Poller(Backend& backend) : backend_(&backend) {}
     // After close().
     ~Poller() override = default;
 
-    bool poll() noexcept override;
+    // Polls the backend, unless another thread is at it.
+    bool advance() noexcept override;
     void begin_waiting() noexcept override;
     void end_waiting() noexcept override;
 
-    // Around a background operation. The first one starts the thread; throws if that fails.
+    // Around a background operation. The first one starts the mover; throws if that fails.
     void begin_background();
     void end_background() noexcept;
 
@@ -30,18 +34,18 @@ public:
     void close() noexcept;
 
 private:
-    void run() noexcept;
+    [[nodiscard]] Attention::Seen seen() noexcept override TUTTI_REQUIRES(mutex_);
+    std::optional<Deadline> move() noexcept override;
 
-    std::atomic<bool> busy_{false};  // a thread is in poll(), and may use backend_
+    std::atomic<bool> busy_{false};  // a thread is in advance(), and may use backend_
     Backend* backend_;               // null: closed
     Mutex mutex_;
-    Condition changed_;
     int waiting_ TUTTI_GUARDED_BY(mutex_) = 0;     // threads
+    uint64_t waits_ TUTTI_GUARDED_BY(mutex_) = 0;  // that have begun
     int background_ TUTTI_GUARDED_BY(mutex_) = 0;  // operations
-    bool begun_ TUTTI_GUARDED_BY(mutex_) = false;  // an operation since the thread looked
-    bool closed_ TUTTI_GUARDED_BY(mutex_) = false;
-    bool wakes_soon_ TUTTI_GUARDED_BY(mutex_) = false;  // by itself: nobody need wake the thread
-    std::thread thread_ TUTTI_GUARDED_BY(mutex_);
+    std::atomic<bool> has_begun_{false};           // an operation since the mover looked
+    Backoff backoff_;                              // the mover's
+    Mover mover_ TUTTI_GUARDED_BY(mutex_){mutex_, *this};
 };
 
 }  // namespace tutti

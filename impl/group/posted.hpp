@@ -11,7 +11,7 @@
 #include "backends.hpp"
 #include "group.hpp"
 #include "in_flight.hpp"
-#include "work/alarm.hpp"
+#include "progress/alarm.hpp"
 
 namespace tutti {
 
@@ -37,7 +37,7 @@ protected:
     Afterwards settle(Status& status) noexcept override;
     void help(const IsOver& is_over, const Deadline& deadline) const override;
     void hurry() const noexcept override;
-    [[nodiscard]] std::shared_ptr<Progress> progress() const override { return poller_; }
+    [[nodiscard]] std::shared_ptr<Source> polled() const override { return poller_; }
 
 private:
     void leave_background() noexcept;

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <sstream>
-#include <thread>
 
 #include "address.hpp"
 #include "base/environment.hpp"
@@ -12,6 +11,8 @@
 #include "base/log.hpp"
 #include "missing_ranks.hpp"
 #include "net/interfaces.hpp"
+#include "progress/pauses.hpp"
+#include "progress/sleep.hpp"
 #include "store/job_end.hpp"
 #include "unreached.hpp"
 
@@ -27,8 +28,6 @@ constexpr int64_t withdrawal_ms = 1000;
 constexpr int64_t look_ms = 1000;  // between two looks for ranks that have ended or failed
 constexpr int64_t tell_ms = 1000;
 constexpr int64_t stay_ms = 3000;  // for ranks that come a little later, or look
-constexpr auto first_pause = std::chrono::milliseconds(5);
-constexpr auto max_pause = std::chrono::milliseconds(300);
 constexpr auto heard_pause = std::chrono::milliseconds(20);
 
 std::vector<net::Address> addresses_to(const Invitation& invitation, const JoiningRank& caller) {
@@ -194,7 +193,7 @@ void stay_to_tell(Store& store, int rank, int size) noexcept {
         } catch (...) {  // nor does this process have what it takes to ask
             log(LogLevel::Debug, "control: ", current_status().message);
         }
-        std::this_thread::sleep_for(heard_pause);
+        sleep_for(heard_pause);
     }
 }
 
@@ -269,8 +268,8 @@ std::string name_of_coordinator(int rank) {
 Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<Invitation>& known,
                                  const Deadline& deadline) {
     CallsInVain calls(caller);
-    for (auto pause = first_pause;; pause = std::min(pause * 2, max_pause)) {
-        const auto next = Deadline::Clock::now() + pause;
+    for (Pauses pauses = Pauses::between_calls();;) {
+        const auto next = Deadline::Clock::now() + pauses.next();
         Invitation invitation =
             known ? *known : Invitation::parse(read_invitation(caller, deadline));
         try {
@@ -285,7 +284,7 @@ Rank0Connection find_coordinator(const JoiningRank& caller, const std::optional<
         if (!known) {
             if (const auto failure = read_failure(caller, deadline)) throw Error(*failure);
         }
-        std::this_thread::sleep_until(next);
+        sleep_until(Deadline::at(next));
     }
 }
 

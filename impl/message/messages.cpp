@@ -6,13 +6,13 @@
 #include <chrono>
 #include <cstddef>
 #include <memory_resource>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/thread.hpp"
 
 namespace tutti::message {
 
@@ -99,7 +99,7 @@ void Messages::begin(const Deadline& deadline, Post&& post) {
         queues_.set_driver(nullptr);
         const bool are_driven = post(queues_);
         if (are_driven && may_be_late) queues_.expire(Clock::now());
-        has_new_ = true;
+        mover_.note_new();
         may_have_some_.store(true, std::memory_order_relaxed);
         employ_mover();
         collect(after);
@@ -112,9 +112,9 @@ void Messages::begin(const Deadline& deadline, Post&& post) {
 // Whether the mover has to move it, and is there. Throws if the system has no thread for it.
 bool Messages::employ_for(const Operation& operation) {
     if (!queues_.is_driven(operation)) return false;
-    if (!mover_.joinable()) mover_ = start_thread("tutti-messages", [this] { move(); });
+    mover_.start();
     const bool is_long = looks_early_ && operation.bytes() >= Looks::long_bytes;
-    if (is_long && looks_.shorten()) is_dozing_ ? shm::wake(doorbell_) : employed_.notify_one();
+    if (is_long && mover_.shorten() && is_dozing_) doorbell_.wake();
     return true;
 }
 
@@ -122,13 +122,13 @@ bool Messages::employ_for(const Operation& operation) {
 // may end the group as soon as its works have finished.
 void Messages::collect(Deferred& after) noexcept {
     queues_.take(after);
-    if (!after.empty()) ++finishing_;
+    if (!after.empty()) static_cast<void>(finishing_.enter());
 }
 
 void Messages::finish(Deferred& after) noexcept {
     if (after.empty()) return;
     after.run(doorbell_);
-    --finishing_;
+    finishing_.leave();
 }
 
 // Collects what is to be done without the lock, and first sets the alarm for the next expiry.
@@ -179,18 +179,16 @@ void Messages::close() noexcept {
     std::vector<Peer*> peers;
     {
         const Lock lock(mutex_);
-        stopping_ = true;
-        employed_.notify_all();
-        mover.swap(mover_);
+        mover = mover_.end();
         alarm_->clear(watching_);
         peers = queues_.all_peers();
     }
     if (mover.joinable()) {
-        shm::wake(doorbell_);
+        doorbell_.wake();
         mover.join();
     }
     for (Peer* const peer : peers) peer->close();
-    while (finishing_ > 0) std::this_thread::yield();
+    finishing_.wait_until_unused();
 }
 
 }  // namespace tutti::message

@@ -14,19 +14,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
-#include <thread>
 
 #include "base/deadline.hpp"
-#include "base/driver.hpp"
 #include "base/mutex.hpp"
 #include "call/message.hpp"
-#include "memory/waiting.hpp"
 #include "operation.hpp"
+#include "progress/alarm.hpp"
+#include "progress/doorbell.hpp"
+#include "progress/driver.hpp"
+#include "progress/gate.hpp"
 #include "progress/helper.hpp"
-#include "progress/looks.hpp"
+#include "progress/mover.hpp"
+#include "progress/pace.hpp"
 #include "queues.hpp"
-#include "work/alarm.hpp"
 #include "work/work.hpp"
 
 namespace tutti::message {
@@ -34,16 +36,18 @@ namespace tutti::message {
 // Why this rank cannot count on that one; for itself: why the group has failed. Any thread.
 using Trouble = std::function<Status(int rank)>;
 
-class Messages : public Helper, public std::enable_shared_from_this<Messages> {
+class Messages : public Helper,
+                 private Mover::Owner,
+                 public std::enable_shared_from_this<Messages> {
 public:
     struct Setting {
         int rank = 0;
         int size = 1;
-        Trouble trouble;                    // asked about driven peers and this rank
-        shm::Doorbell* doorbell = nullptr;  // that driven peers ring; null: there are none
-        int spins = 0;                      // how often to look before others may run
-        bool looks_early = false;           // for long messages that nobody waits for
-        Driver* driver = nullptr;           // of the channel; null: there is none to move
+        Trouble trouble;               // asked about driven peers and this rank
+        Doorbell* doorbell = nullptr;  // that driven peers ring; null: there are none
+        int spins = 0;                 // how often to look before others may run
+        bool looks_early = false;      // for long messages that nobody waits for
+        Driver* driver = nullptr;      // of the channel; null: there is none to move
     };
     explicit Messages(Setting setting);
     ~Messages() override;
@@ -62,7 +66,7 @@ public:
 
     // For threads that want the end of works.
     void help(const IsOver& is_over, const Deadline& deadline) override;
-    void look() noexcept override;
+    bool advance() noexcept override;
     void hurry() noexcept override;
 
     // Ends that receive, if no message has come for it: true if so.
@@ -91,6 +95,7 @@ public:
 private:
     using Clock = Deadline::Clock;
     static constexpr std::chrono::milliseconds between_looks{10};
+    static constexpr std::chrono::microseconds mover_yields{50};
 
     template <typename End>
     void run(End& end);
@@ -100,6 +105,7 @@ private:
     bool employ_for(const Operation& operation) TUTTI_REQUIRES(mutex_);
     template <typename End>
     void await(End& end, bool is_driven);
+    [[nodiscard]] Pace pace_of(bool is_driven) const;
     enum class Step { Nothing, Moved, Done };
     template <typename End>
     Step step(End& end);
@@ -107,8 +113,8 @@ private:
     void doze(End& end, Clock::duration longest);
     void look_around();
     void ring() noexcept;
-    void move() noexcept;
-    bool rest(Lock& lock) TUTTI_REQUIRES(mutex_);
+    [[nodiscard]] Attention::Seen seen() noexcept override TUTTI_REQUIRES(mutex_);
+    std::optional<Deadline> move() noexcept override;
 
     void finish(Deferred& after) noexcept;
 
@@ -128,30 +134,25 @@ private:
     const bool looks_early_;
     Driver* const driver_;
     const std::shared_ptr<Alarm> alarm_;
-    shm::Doorbell own_doorbell_{};
-    shm::Doorbell& doorbell_;
+    Doorbell own_doorbell_{};
+    Doorbell& doorbell_;
 
-    std::atomic<int> finishing_{0};           // threads that are about to use the doorbell
+    Gate finishing_;                          // threads that are about to use the doorbell
     std::atomic<bool> may_have_some_{false};  // in the background; for those who only look
     Mutex mutex_;
-    Condition employed_;
     Queues queues_ TUTTI_GUARDED_BY(mutex_);
     Clock::time_point next_look_ TUTTI_GUARDED_BY(mutex_);
     Alarm::Id watching_ TUTTI_GUARDED_BY(mutex_) = 0;  // for what is late first,
     Clock::time_point watched_ TUTTI_GUARDED_BY(mutex_) = Clock::time_point::max();  // at that time
     uint64_t calls_ TUTTI_GUARDED_BY(mutex_) = 0;                                    // here and now
-    int waiters_ TUTTI_GUARDED_BY(mutex_) = 0;  // threads that move what there is
-    bool stopping_ TUTTI_GUARDED_BY(mutex_) = false;
-    uint64_t waits_ TUTTI_GUARDED_BY(mutex_) = 0;  // that have begun
-    Looks looks_ TUTTI_GUARDED_BY(mutex_);
-    bool is_hurried_ TUTTI_GUARDED_BY(mutex_) = false;  // the mover begins now
-    bool has_new_ TUTTI_GUARDED_BY(mutex_) = false;     // in the background, since it looked
-    uint64_t seen_waits_ TUTTI_GUARDED_BY(mutex_) = 0;  // when it looked
-    bool has_left_ TUTTI_GUARDED_BY(mutex_) = false;    // something then
-    bool is_idle_ TUTTI_GUARDED_BY(mutex_) = false;     // the mover waits to be employed,
-    bool is_dozing_ TUTTI_GUARDED_BY(mutex_) = false;   // or for the doorbell,
+    int waiters_ TUTTI_GUARDED_BY(mutex_) = 0;          // threads that move what there is
+    uint64_t waits_ TUTTI_GUARDED_BY(mutex_) = 0;       // that have begun
+    bool is_dozing_ TUTTI_GUARDED_BY(mutex_) = false;   // the mover waits for the doorbell,
     bool is_counted_ TUTTI_GUARDED_BY(mutex_) = false;  // as one of its sleepers
-    std::thread mover_ TUTTI_GUARDED_BY(mutex_);
+    // The mover's thread alone uses these.
+    Pace mover_pace_{0, mover_yields};
+    Clock::time_point mover_looked_{};
+    Mover mover_ TUTTI_GUARDED_BY(mutex_) = Mover(mutex_, *this);
 };
 
 }  // namespace tutti::message

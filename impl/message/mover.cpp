@@ -1,6 +1,4 @@
-// The mover, the thread that moves what no caller waits for; and whether the group has failed.
-#include <sched.h>
-
+// The mover moves what no caller waits for. It also looks whether the group has failed.
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -9,16 +7,10 @@
 
 namespace tutti::message {
 
-namespace {
-
-constexpr std::chrono::microseconds mover_yields{50};
-
-}  // namespace
-
 // The mover advances what is in the background, unless a caller waits.
 void Messages::employ_mover() {
     if (waiters_ > 0 || queues_.in_background() == 0) return;
-    if (is_idle_) employed_.notify_one();
+    mover_.notify();
     if (!is_dozing_ || is_counted_) return;
     count_mover();
     queues_.set_driver(nullptr);
@@ -36,67 +28,49 @@ void Messages::uncount_mover() {
     is_counted_ = false;
 }
 
-// The mover's rest while callers move everything themselves. False: something was left alone.
-bool Messages::rest(Lock& lock) {
-    const bool has_some = queues_.in_background() > 0;
-    const bool had_some = std::exchange(has_left_, has_some);
-    const bool has_called = std::exchange(seen_waits_, waits_) != waits_;
-    const bool has_waits = has_called || waiters_ > 0;
-    const bool begins = std::exchange(is_hurried_, false) || looks_.are_off();
-    if (has_some && (begins || (had_some && !has_waits))) {
-        looks_.found_something();
-        return false;
-    }
-    // A thread that has waited since the last look notifies this one when it leaves.
-    const bool is_attended = waiters_ > 0 && !has_called;
-    if (!is_attended) {
-        const bool is_busy = std::exchange(has_new_, false) || has_some;
-        if (const auto until_look = looks_.next(is_busy)) {
-            employed_.wait(lock, Deadline::at(Clock::now() + *until_look));
-            return true;
-        }
-    }
-    is_idle_ = true;
-    employed_.wait(lock);
-    is_idle_ = false;
-    return true;
+Attention::Seen Messages::seen() noexcept {
+    return {.has_some = queues_.in_background() > 0, .waiting = waiters_, .waits = waits_};
 }
 
-// The mover: advances everything in the background while no caller waits; looks around in any case.
-void Messages::move() noexcept {
-    Looks::make_timers_exact();
-    Lock lock(mutex_);
-    auto moved = Clock::now();
-    for (auto looked = moved; !stopping_;) {
-        if (rest(lock)) continue;
-        const uint32_t heard = doorbell_.rings.load(std::memory_order_seq_cst);
+// Advances everything in the background, unless a caller waits; looks around in any case. Sleeps on
+// the doorbell once nothing has moved for a while, and is counted as a sleeper before it looks for
+// the last time.
+std::optional<Deadline> Messages::move() noexcept {
+    uint32_t heard = 0;
+    bool has_moved = false;
+    bool dozes = true;
+    Deferred after;
+    {
+        const Lock lock(mutex_);
+        heard = doorbell_.rings.load(std::memory_order_seq_cst);
         const bool is_needed = waiters_ == 0;
         if (is_needed) count_mover();
         queues_.set_driver(nullptr);
-        const bool has_moved = is_needed && queues_.advance();
-        const auto now = Clock::now();
-        if (has_moved) moved = now;
-        const bool goes_on =
-            is_needed && now - moved < mover_yields && (has_moved || queues_.is_streaming());
-        is_dozing_ = !goes_on;
-        if (goes_on) uncount_mover();
-        Deferred after;
+        has_moved = is_needed && queues_.advance();
+        if (has_moved) mover_pace_.moved();
+        const bool may_move = is_needed && (has_moved || queues_.is_streaming());
+        dozes = !may_move || mover_pace_.is_over();
+        is_dozing_ = dozes;
+        if (!dozes) uncount_mover();
         leave(after);
-        lock.unlock();
-        finish(after);
-        if (!goes_on) {
-            shm::await_ring(doorbell_, heard);
-        } else if (!has_moved) {
-            ::sched_yield();
-        }
-        if (!goes_on || now - looked >= between_looks) {
-            looked = now;
-            look_around();
-        }
-        lock.lock();
+    }
+    finish(after);
+    const auto now = Clock::now();
+    if (dozes) {
+        doorbell_.await_ring(heard);
+    } else if (!has_moved) {
+        static_cast<void>(mover_pace_.next());
+    }
+    if (dozes || now - mover_looked_ >= between_looks) {
+        mover_looked_ = now;
+        look_around();
+    }
+    if (dozes) {
+        const Lock lock(mutex_);
         is_dozing_ = false;
         uncount_mover();
     }
+    return std::nullopt;
 }
 
 // Has the group failed, or a rank left, on which something here waits?

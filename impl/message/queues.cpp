@@ -10,8 +10,8 @@
 
 namespace tutti::message {
 
-void Deferred::run(shm::Doorbell& doorbell) noexcept {
-    if (wakes) ring_after_exchange(doorbell);
+void Deferred::run(Doorbell& doorbell) noexcept {
+    if (wakes) doorbell.ring_after_exchange();
     for (const auto& call : calls) call();
     calls.clear();
     if (ended.empty()) return;
@@ -20,7 +20,7 @@ void Deferred::run(shm::Doorbell& doorbell) noexcept {
         const std::unique_ptr<Operation> operation(&ended.take_front());
         operation->work->finish(std::move(operation->status), operation->source, now);
     }
-    ring_after_exchange(doorbell);  // threads may wait for one of them
+    doorbell.ring_after_exchange();  // threads may wait for one of them
 }
 
 Queues::Queues(int rank, int size)

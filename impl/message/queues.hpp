@@ -13,9 +13,9 @@
 #include "base/status.hpp"
 #include "expiries.hpp"
 #include "matching.hpp"
-#include "memory/waiting.hpp"
 #include "operation.hpp"
 #include "peer.hpp"
+#include "progress/doorbell.hpp"
 
 namespace tutti::message {
 
@@ -27,7 +27,7 @@ struct Deferred {
     bool wakes = false;
 
     // `doorbell`: on which those threads sleep.
-    void run(shm::Doorbell& doorbell) noexcept;
+    void run(Doorbell& doorbell) noexcept;
     [[nodiscard]] bool empty() const { return !wakes && calls.empty() && ended.empty(); }
 };
 

@@ -1,24 +1,19 @@
 // Threads of callers that wait: for their own operations, or for works. The doorbell of the rank
 // wakes those that sleep.
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
-#include "base/pause.hpp"
 #include "ends.hpp"
 #include "messages.hpp"
+#include "progress/pace.hpp"
 
 namespace tutti::message {
 
 namespace {
 
-// Long enough that a rank which shares its processor with others does not sleep between two
-// messages, or two pieces of one.
-constexpr std::chrono::microseconds waiter_yields{400};
 constexpr uint64_t calls_between_looks = 16;  // where none of them waits for long
 // How long a caller that waits for a channel sleeps without a look around.
 constexpr std::chrono::milliseconds max_sleep{500};
@@ -49,7 +44,7 @@ BatchEnd Messages::run(std::span<const Message> batch, const Deadline& deadline)
 
 template <typename End>
 void Messages::run(End& end) {
-    const Driving driving(driver_);
+    const Waiter waiter(driver_);
     Deferred after;
     bool looks = false;
     bool waits = false;
@@ -71,9 +66,9 @@ void Messages::run(End& end) {
 
 // A first look often ends them, and then this thread never counts as one that waits.
 void Messages::help(const IsOver& is_over, const Deadline& deadline) {
-    look();
+    static_cast<void>(advance());
     if (is_over()) return;
-    const Driving driving(driver_);
+    const Waiter waiter(driver_);
     bool is_driven = false;
     {
         const Lock lock(mutex_);
@@ -85,23 +80,22 @@ void Messages::help(const IsOver& is_over, const Deadline& deadline) {
     await(end, is_driven);
 }
 
-void Messages::look() noexcept {
-    if (driver_ != nullptr) driver_->advance();
-    if (!may_have_some_.load(std::memory_order_relaxed)) return;
-    enter([this](Queues& queues) TUTTI_REQUIRES(mutex_) {
+bool Messages::advance() noexcept {
+    bool moved = driver_ != nullptr && driver_->advance();
+    if (!may_have_some_.load(std::memory_order_relaxed)) return moved;
+    enter([&](Queues& queues) TUTTI_REQUIRES(mutex_) {
         ++waits_;
-        if (queues.in_background() > 0) queues.advance();
+        if (queues.in_background() > 0) moved = queues.advance() || moved;
         may_have_some_.store(queues.in_background() > 0, std::memory_order_relaxed);
     });
+    return moved;
 }
 
 void Messages::hurry() noexcept {
     if (driver_ != nullptr) driver_->hurry();
     if (!may_have_some_.load(std::memory_order_relaxed)) return;
     const Lock lock(mutex_);
-    if (queues_.in_background() == 0) return;
-    is_hurried_ = true;
-    employed_.notify_one();
+    if (queues_.in_background() > 0) mover_.call();
 }
 
 void Messages::enter_wait() {
@@ -134,23 +128,18 @@ Messages::Step Messages::step(End& end) {
     return Step::Done;
 }
 
-// What this thread moves is looked at often at first; for anything else the doorbell rings.
+// A thread looks often at first at what it moves itself; for anything else the doorbell rings.
 template <typename End>
 void Messages::await(End& end, bool is_driven) {
     TUTTI_FAULT_POINT("shm.message");
-    int spins = driver_ == nullptr ? 0 : driver_->spins();
-    if (is_driven) spins = spins_;
-    for (int spin = 0; spin < spins; ++spin) {
-        if (step(end) == Step::Done) return;
-        pause();
-    }
-    auto moved = Clock::now();
-    if (!is_driven && driver_ == nullptr) moved -= waiter_yields;
-    for (auto looked = moved;;) {
+    Pace pace = pace_of(is_driven);
+    for (auto looked = Clock::now();;) {
         const Step last = step(end);
         if (last == Step::Done) return;
+        if (last == Step::Moved) pace.moved();
+        const auto next = pace.next();
+        if (next == Pace::Next::Look) continue;
         const auto now = Clock::now();
-        if (last == Step::Moved) moved = now;
         auto longest = is_driven ? between_looks : max_sleep;
         if (const auto limit = end.limit()) {
             if (now >= *limit) {
@@ -162,17 +151,20 @@ void Messages::await(End& end, bool is_driven) {
             }
             longest = std::min(longest, std::chrono::ceil<std::chrono::milliseconds>(*limit - now));
         }
-        const bool dozes = now - moved >= waiter_yields;
+        const bool dozes = next == Pace::Next::Sleep;
         if (dozes || now - looked >= between_looks) {
             looked = now;
             look_around();
         }
-        if (dozes) {
-            doze(end, longest);
-        } else {
-            ::sched_yield();
-        }
+        if (dozes) doze(end, longest);
     }
+}
+
+// A thread that moves nothing sleeps at once.
+Pace Messages::pace_of(bool is_driven) const {
+    if (is_driven) return Pace(spins_);
+    if (driver_ != nullptr) return Pace(driver_->spins());
+    return Pace(0, Pace::Duration::zero());
 }
 
 template <typename End>
@@ -186,9 +178,9 @@ void Messages::doze(End& end, Clock::duration longest) {
         if (queues.in_background() > 0) longest = std::min<Clock::duration>(longest, between_looks);
     });
     if (!moved && !end.is_over()) {
-        if (driver_ != nullptr) driver_->leave_to_sleep();
-        shm::await_ring(doorbell_, heard, longest);
-        if (driver_ != nullptr) driver_->enter_from_sleep();
+        if (driver_ != nullptr) driver_->begin_sleeping();
+        doorbell_.await_ring(heard, longest);
+        if (driver_ != nullptr) driver_->end_sleeping();
     }
     doorbell_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }

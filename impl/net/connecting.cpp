@@ -10,14 +10,13 @@
 #include <utility>
 
 #include "base/resource_limits.hpp"
+#include "progress/pauses.hpp"
 #include "wait.hpp"
 
 namespace tutti::net {
 
 namespace {
 
-constexpr int64_t first_pause_ms = 5;
-constexpr int64_t max_pause_ms = 300;
 // The time that an address gets before the next one is tried beside it.
 constexpr int64_t head_start_ms = 100;
 // With several addresses a round ends after this, and another one resolves the name anew.
@@ -152,8 +151,7 @@ private:
         attempts_.again = true;
         // One that never answers shall not keep us from the one where somebody will soon listen.
         if (lost_.empty()) {
-            again_ = Deadline::after_ms(pause_ms_);
-            pause_ms_ = std::min(pause_ms_ * 2, max_pause_ms);
+            again_ = Deadline::at(Deadline::Clock::now() + pauses_.next());
         }
         lost_.push_back(&address);
     }
@@ -169,7 +167,7 @@ private:
     std::vector<Running> running_;
     std::vector<const Address*> lost_;  // to be tried again as long as others are under way
     Deadline again_ = Deadline::never();
-    int64_t pause_ms_ = first_pause_ms;
+    Pauses pauses_ = Pauses::between_calls();
     Descriptor winner_;
 };
 
@@ -199,7 +197,7 @@ Descriptor connect_once(std::span<const Address> addresses, const Deadline& dead
 Descriptor connect_patiently(const Resolve& resolve, const Deadline& deadline, int cancel_fd,
                              const std::string& what, const Deadline& refused_until) {
     Attempts attempts;
-    int64_t pause_ms = first_pause_ms;
+    Pauses pauses = Pauses::between_calls();
     while (true) {
         attempts.again = false;
         const std::vector<Address> addresses = resolve(attempts);
@@ -210,10 +208,10 @@ Descriptor connect_patiently(const Resolve& resolve, const Deadline& deadline, i
         if (fd.valid()) return fd;
         if (!attempts.again || deadline.expired()) break;
         if (refused_until.expired() && is_refusal(attempts.last_errno)) break;
-        const Deadline pause = deadline.or_earlier(Deadline::after_ms(pause_ms));
+        const auto next = Deadline::at(Deadline::Clock::now() + pauses.next());
+        const Deadline pause = deadline.or_earlier(next);
         if (wait_descriptor(-1, 0, pause, cancel_fd) == Waited::Cancelled) fail_cancelled(what);
         if (deadline.expired()) break;
-        pause_ms = std::min(pause_ms * 2, max_pause_ms);
     }
     throw Error(TUTTI_ERR_NETWORK,
                 cat(what, attempts.again ? ": no success in time (" : " failed (",

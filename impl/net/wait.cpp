@@ -27,6 +27,11 @@ Waited wait_entries(std::span<pollfd> entries, const Deadline& deadline) {
 
 }  // namespace
 
+void await_input(int fd, const Deadline& deadline) noexcept {
+    pollfd entry{fd, POLLIN, 0};
+    ::poll(&entry, 1, deadline.poll_ms());
+}
+
 Waited wait_descriptor(int fd, short events, const Deadline& deadline, int cancel_fd) {
     pollfd entries[2] = {{fd, events, 0}, {cancel_fd, POLLIN, 0}};
     return wait_entries(entries, deadline);

@@ -1,4 +1,4 @@
-// poll(2) with a Deadline and a cancel descriptor: private to net/. Any thread.
+// poll(2) with a Deadline. Any thread.
 #pragma once
 
 #include <span>
@@ -9,6 +9,9 @@
 namespace tutti::net {
 
 enum class Waited { Ready, Expired, Cancelled };
+
+// Until `fd` has input, a signal or the deadline.
+void await_input(int fd, const Deadline& deadline) noexcept;
 
 // Waits until `fd` has `events`, an error or a hang-up. `fd` -1 waits for the deadline alone.
 Waited wait_descriptor(int fd, short events, const Deadline& deadline, int cancel_fd);

@@ -1,28 +1,22 @@
 // Shared memory without a name, and a futex in it. Parent and children.
 #include "report.hpp"
 
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <cstring>
 #include <new>
 
 #include "base/resource_limits.hpp"
+#include "progress/futex.hpp"
 
 namespace tutti::spawn {
 
 namespace {
 
-// Not the private futex of threads: the waiters are other processes.
-long futex(std::atomic<int32_t>& word, int operation, int value) noexcept {
-    return ::syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
-}
+constexpr auto processes = futex::Scope::Shared;
 
 }  // namespace
 
@@ -62,11 +56,11 @@ SharedReports::~SharedReports() {
 
 void SharedReports::open_gate(int number) noexcept {
     gate_->number = number;
-    futex(gate_->number, FUTEX_WAKE, INT_MAX);
+    futex::wake_all(gate_->number, processes);
 }
 
 int SharedReports::wait_at_gate() noexcept {
-    while (gate_->number == 0) futex(gate_->number, FUTEX_WAIT, 0);
+    while (gate_->number == 0) futex::wait(gate_->number, 0, processes);
     return gate_->number;
 }
 

@@ -12,12 +12,16 @@
 
 #include "base/resource_limits.hpp"
 #include "limits.hpp"
+#include "progress/pauses.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr auto first_pause = std::chrono::microseconds(200);
-constexpr auto max_pause = std::chrono::microseconds(2'000);
+// Between attempts to lock a file, which others hold for a short time.
+Pauses pauses_for_lock() {
+    return {std::chrono::microseconds(200), std::chrono::microseconds(2'000)};
+}
+
 constexpr size_t least_read = size_t{64} * 1024;
 
 [[noreturn]] void fail(const std::string& path, const char* verb, int number) {
@@ -99,7 +103,7 @@ void append_length(std::string& out, size_t length) {
 std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, bool make,
                                            const WaitLimit& limit) {
     const int flags = (mode == Mode::Write ? O_RDWR : O_RDONLY) | O_CLOEXEC | (make ? O_CREAT : 0);
-    auto pause = first_pause;
+    Pauses pauses = pauses_for_lock();
     for (int replaced = 0; replaced < store_limits::file_openings;) {
         net::Descriptor fd(open_tracked([&] { return ::open(path.c_str(), flags, 0644); }));
         if (!fd.valid()) {
@@ -119,8 +123,7 @@ std::optional<LockedFile> LockedFile::open(const std::string& path, Mode mode, b
             return file;
         if (limit.over()) file.fail_locking(limit);
         ++replaced;
-        limit.sleep(pause);
-        pause = std::min(pause * 2, max_pause);
+        limit.sleep(pauses.next());
     }
     throw Error(TUTTI_ERR_STORE,
                 cat("file store \"", path, "\": it was another file after each of ",
@@ -138,13 +141,12 @@ void LockedFile::fail_locking(const WaitLimit& limit) const {
 }
 
 bool LockedFile::lock(Mode mode, const WaitLimit& limit) {
-    auto pause = first_pause;
+    Pauses pauses = pauses_for_lock();
     const int operation = (mode == Mode::Write ? LOCK_EX : LOCK_SH) | LOCK_NB;
     while (::flock(descriptor_.get(), operation) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) fail(path_, "lock", errno);
         if (limit.over()) return false;
-        limit.sleep(pause);
-        pause = std::min(pause * 2, max_pause);
+        limit.sleep(pauses.next());
     }
     return true;
 }

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "file_ranks.hpp"
+#include "progress/pauses.hpp"
 
 namespace tutti {
 namespace {
@@ -19,8 +20,6 @@ namespace {
 constexpr const char* open_key = "refcount/";
 constexpr const char* closed_key = "cleanup/";
 
-constexpr auto first_look = std::chrono::microseconds(500);
-constexpr auto max_look = std::chrono::microseconds(20'000);
 constexpr int64_t closing_ms = 2'000;  // closing waits no longer for the lock: it must not hang
 
 // The path is not the caller's any more once it changes its working directory.
@@ -113,9 +112,9 @@ void FileTable::write(const WaitLimit& limit, const Change& change) {
 
 bool FileTable::read_until(const WaitLimit& limit, const Look& look) {
     bool found = read(limit, look);
-    for (auto pause = first_look; !found; pause = std::min(pause * 3 / 2, max_look)) {
+    for (Pauses pauses = Pauses::between_looks(); !found;) {
         if (limit.over()) return false;
-        limit.sleep(pause);
+        limit.sleep(pauses.next());
         found = look_again(limit, look);
     }
     return true;

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "base/resource_limits.hpp"
+#include "progress/sleep.hpp"
 
 namespace tutti {
 namespace {
@@ -45,7 +45,7 @@ int Interruption::descriptor() {
 void WaitLimit::sleep(Deadline::Clock::duration pause) const {
     const auto until = std::min(Deadline::Clock::now() + pause, deadline_.when());
     if (interruption_ == nullptr)
-        std::this_thread::sleep_until(until);
+        sleep_until(Deadline::at(until));
     else
         interruption_->sleep(Deadline::at(until));
 }

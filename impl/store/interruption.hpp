@@ -6,9 +6,9 @@
 #include <atomic>
 #include <memory>
 
-#include "base/event.hpp"
 #include "base/mutex.hpp"
 #include "net/descriptor.hpp"
+#include "progress/event.hpp"
 
 namespace tutti {
 

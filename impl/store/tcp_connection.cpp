@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "keys.hpp"
+#include "progress/pauses.hpp"
 
 namespace tutti {
 
@@ -19,8 +20,6 @@ namespace {
 constexpr size_t read_at_once = 4096;
 // A length alone must not cost memory.
 constexpr size_t max_at_once = size_t{4} << 20;
-constexpr int64_t first_pause_ms = 5;
-constexpr int64_t max_pause_ms = 300;
 
 std::string random_name() {
     constexpr const char* digits = "0123456789abcdef";
@@ -308,8 +307,9 @@ namespace {
 
 std::unique_ptr<TcpConnection> connect_with_patience(const net::Endpoint& endpoint,
                                                      const WaitLimit& limit) {
-    auto pause = std::chrono::milliseconds(first_pause_ms);
+    Pauses pauses = Pauses::between_calls();
     for (int attempt = 1;; ++attempt) {
+        const auto pause = pauses.next();
         net::Socket socket = net::Socket::connect(endpoint, limit.deadline(), limit.descriptor());
         try {
             return std::make_unique<TcpConnection>(std::move(socket), limit);
@@ -322,7 +322,6 @@ std::unique_ptr<TcpConnection> connect_with_patience(const net::Endpoint& endpoi
                             -1, error.status().system_errno);
         }
         limit.sleep(pause);
-        pause = std::min(pause * 2, std::chrono::milliseconds(max_pause_ms));
     }
 }
 

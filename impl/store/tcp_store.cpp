@@ -1,12 +1,12 @@
 // A TCP store: each operation as its dialogue with the server, and what is particular to servers of
 // PyTorch. Any thread.
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/resource_limits.hpp"
 #include "bind_rules.hpp"
 #include "keys.hpp"
+#include "progress/sleep.hpp"
 #include "shared_servers.hpp"
 #include "store.hpp"
 #include "tcp_client.hpp"
@@ -411,7 +411,7 @@ void turn_others_away(TcpServer& server, int world_size, const Deadline& deadlin
     constexpr int64_t stay_ms = 3000;
     if (world_size <= 1) return;
     server.turn_all_away();
-    std::this_thread::sleep_until(deadline.or_earlier(Deadline::after_ms(stay_ms)).when());
+    sleep_until(deadline.or_earlier(Deadline::after_ms(stay_ms)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/module.hpp"
 #include "keys.hpp"
+#include "progress/pauses.hpp"
 
 namespace tutti {
 
@@ -14,20 +15,8 @@ namespace {
 
 using Clock = Deadline::Clock;
 
-// How long one question may wait, so that an interruption is noticed; and the pauses before the
-// next, where a store does not wait at all.
+// How long one question may wait, so that an interruption is noticed.
 constexpr auto max_question = std::chrono::milliseconds(100);
-constexpr auto first_pause = std::chrono::microseconds(500);
-constexpr auto max_pause = std::chrono::milliseconds(20);
-
-class Pauses {
-public:
-    Clock::duration next() { return std::exchange(pause_, std::min(pause_ * 2, longest)); }
-
-private:
-    static constexpr Clock::duration longest = max_pause;
-    Clock::duration pause_ = first_pause;
-};
 
 tutti_slice slice_of(const std::string& text) {
     return {text.data(), text.size()};
@@ -196,7 +185,7 @@ public:
             value = old.substr(length_bytes, size);
             return old.substr(length_bytes + size);
         };
-        Pauses pauses;
+        Pauses pauses = Pauses::between_looks();
         while (!change_queue("queue_pop", key, take_first)) {
             if (!block) fail_queue_empty(key, at_->where);
             if (limit.over()) fail_wait("queue_pop", Keys(&key, 1), at_->where, limit);
@@ -262,7 +251,7 @@ private:
     // Asks until the answer is no longer that the time is up, or until ours is.
     template <typename Ask>
     void ask_until(const char* operation, Keys keys, const WaitLimit& limit, Ask&& ask) {
-        Pauses pauses;
+        Pauses pauses = Pauses::between_looks();
         while (true) {
             const auto until = std::min(Clock::now() + max_question, limit.deadline().when());
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());

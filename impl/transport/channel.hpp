@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "base/deadline.hpp"
-#include "base/driver.hpp"
-#include "base/event.hpp"
 #include "base/status.hpp"
 #include "membership/membership.hpp"
+#include "progress/driver.hpp"
+#include "progress/event.hpp"
 
 namespace tutti {
 

@@ -3,12 +3,13 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
+
+#include "progress/sleep.hpp"
 
 namespace tutti {
 
@@ -38,7 +39,7 @@ void deliver(const std::vector<int>& all, const std::function<bool(int socket)>&
     for (const int socket : all) shutdown(socket, SHUT_WR);
     const auto holds_some = [&](int socket) { return is_of_use(socket) && has_unsent(socket); };
     while (std::ranges::count_if(all, holds_some) > 0 && !deadline.expired()) {
-        poll(nullptr, 0, 1);  // the kernel has no event for it
+        sleep_for(std::chrono::milliseconds(1));  // the kernel has no event for it
     }
 }
 

@@ -68,8 +68,8 @@ void Work::enqueued(std::shared_ptr<const StreamEvent> end) noexcept {
 void Work::wait_enqueued() const {
     if (state() != State::Running) return;
     help([this] { return state() != State::Running; }, Deadline::never());
-    if (auto moves_it = progress()) {
-        PollingWait polling({std::move(moves_it)});
+    if (auto source = polled()) {
+        PollingWait polling({std::move(source)});
         wait_polling(polling, Deadline::never(), State::Enqueued);
         return;
     }
@@ -166,8 +166,8 @@ bool Work::wait(const Deadline& deadline) const {
     if (is_completed()) return true;
     help([this] { return is_completed(); }, deadline);
     if (is_completed()) return true;
-    if (auto moves_it = progress()) {
-        PollingWait polling({std::move(moves_it)});
+    if (auto source = polled()) {
+        PollingWait polling({std::move(source)});
         return wait_polling(polling, deadline);
     }
     Lock lock(mutex_);
@@ -282,11 +282,11 @@ std::optional<size_t> Work::wait_any(std::span<const std::shared_ptr<Work>> work
     } else {
         for (const auto& work : works) work->hurry();
     }
-    std::vector<std::shared_ptr<Progress>> polled;
+    std::vector<std::shared_ptr<Source>> sources;
     for (const auto& work : works) {
-        if (auto moves_it = work->progress()) polled.push_back(std::move(moves_it));
+        if (auto source = work->polled()) sources.push_back(std::move(source));
     }
-    PollingWait polling(std::move(polled));
+    PollingWait polling(std::move(sources));
     const auto waiter = std::make_shared<Waiter>();
     for (const auto& work : works) {
         const Lock lock(work->mutex_);

@@ -16,8 +16,9 @@
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "callbacks.hpp"
-#include "progress.hpp"
+#include "progress/backoff.hpp"
 #include "progress/helper.hpp"
+#include "progress/source.hpp"
 #include "stream_event.hpp"
 
 namespace tutti {
@@ -140,8 +141,8 @@ protected:
     virtual void look() const noexcept { hurry(); }
     // A thread wants its end and does nothing for it: what has not begun begins now.
     virtual void hurry() const noexcept {}
-    // The progress that a waiting thread has to poll; null: nothing. The same from its making on.
-    [[nodiscard]] virtual std::shared_ptr<Progress> progress() const { return nullptr; }
+    // What a waiting thread has to poll; null: nothing. The same from its making on.
+    [[nodiscard]] virtual std::shared_ptr<Source> polled() const { return nullptr; }
 
 private:
     struct Waiter {

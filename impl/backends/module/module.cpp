@@ -15,7 +15,7 @@
 #include "on_stream.hpp"
 #include "on_their_way.hpp"
 #include "place.hpp"
-#include "work/alarm.hpp"
+#include "progress/alarm.hpp"
 
 namespace tutti::ext {
 

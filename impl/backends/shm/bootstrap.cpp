@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/plain.hpp"
 #include "message/rings/ring.hpp"
+#include "progress/processors.hpp"
 
 namespace tutti::shm {
 

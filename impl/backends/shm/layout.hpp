@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "call/fingerprint.hpp"
-#include "memory/waiting.hpp"
+#include "progress/doorbell.hpp"
 #include "tuning.hpp"
 
 namespace tutti::shm {

@@ -18,13 +18,6 @@ namespace tutti::shm {
 
 namespace {
 
-// Long enough that a rank which shares its processor with others does not sleep between two steps.
-constexpr std::chrono::microseconds yielding{400};
-// A yield that takes so long went to another process that computes: for so many waits ranks sleep
-// at once, because a woken rank runs before such a process.
-constexpr std::chrono::microseconds others_turn{300};
-constexpr int waits_beside_others = 64;
-
 // A digest that takes in one more number; the product's upper half comes down. Not extend_layout(),
 // which multiplies three times as often: every call has this in its way.
 uint64_t mix(uint64_t digest, uint64_t value) {
@@ -107,7 +100,7 @@ void Team::post(uint64_t step) {
     mine.finished = mine_->finished.load(std::memory_order_relaxed);
     mine.step.store(step, std::memory_order_release);
     will_write(line(*mine_, step + 1));
-    ring(mine_->doorbell);
+    mine_->doorbell.ring();
 }
 
 void Team::await(int peer, uint64_t step) {
@@ -123,7 +116,7 @@ void Team::await(int peer, uint64_t step) {
 void Team::finish(uint64_t step, size_t bytes) {
     mine_->finished.store(step + 1, std::memory_order_release);
     // Only a rank that is many steps ahead sleeps for the room of a line, and not for long.
-    if (bytes > Line::most) ring(mine_->doorbell);
+    if (bytes > Line::most) mine_->doorbell.ring();
 }
 
 void Team::wait_for_room(uint64_t step) {
@@ -152,7 +145,7 @@ void Team::wait_for(int peer, IsReady is_ready) {
     }
     if (is_crowded()) {
         mine_->processor.store(::sched_getcpu(), std::memory_order_relaxed);
-        if (beside_others_ == 0 && placement_.is_due()) look_around();
+        if (!crowd_.was_seen() && placement_.is_due()) look_around();
     }
     wait_slowly(
         peer, [](void* context) { return (*static_cast<IsReady*>(context))(); }, &is_ready);
@@ -166,23 +159,16 @@ void Team::await_trouble(int peer) {
 void Team::wait_slowly(int peer, bool (*is_ready)(void*), void* context) {
     using Clock = std::chrono::steady_clock;
     const auto began = Clock::now();
-    if (beside_others_ > 0) {
-        --beside_others_;
-    } else {
-        for (auto before = began; before - began < yielding;) {
-            if (config_.messages != nullptr) config_.messages->look();
-            ::sched_yield();
-            if (is_ready(context)) return;
-            const auto now = Clock::now();
-            if (now - before > others_turn) beside_others_ = waits_beside_others;
-            before = now;
-        }
+    for (Pace pace(0, Pace::usual_yields, &crowd_); !pace.is_over();) {
+        if (config_.messages != nullptr) config_.messages->advance();
+        static_cast<void>(pace.next());
+        if (is_ready(context)) return;
     }
     if (config_.messages != nullptr) config_.messages->hurry();  // this thread sleeps
     auto next_look = began + std::chrono::milliseconds(membership::stall_ms);
     bool has_reported = false;
     for (;;) {
-        sleep(part(peer).doorbell, is_ready, context, look_after(Clock::now() - began));
+        part(peer).doorbell.sleep(is_ready, context, Doorbell::look_after(Clock::now() - began));
         const Status ours = membership_.trouble_in(sequence_, group_rank(rank_));
         const Status theirs = membership_.trouble_in(sequence_, group_rank(peer));
         if (is_ready(context)) return;

@@ -16,9 +16,10 @@
 #include "membership/membership.hpp"
 #include "memory/segment.hpp"
 #include "memory/shared.hpp"
-#include "memory/waiting.hpp"
 #include "placement.hpp"
+#include "progress/doorbell.hpp"
 #include "progress/helper.hpp"
+#include "progress/pace.hpp"
 #include "tuning.hpp"
 
 namespace tutti::shm {
@@ -157,7 +158,7 @@ private:
     Membership& membership_;
     const int rank_;
     const int size_;
-    int beside_others_ = 0;  // so many more waits sleep without yielding first
+    Crowd crowd_;
     Placement placement_;
     Shared shared_;
     std::vector<Part*> parts_;

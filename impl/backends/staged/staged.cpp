@@ -26,8 +26,7 @@ Staged::Staged(tutti_device_type type, InlineBackend& cpu, int rank, int ranks)
 
 Staged::~Staged() {
     stop_->set({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
-    Lock lock(mutex_);
-    while (steps_ > 0) no_steps_.wait(lock);
+    steps_.wait_until_unused();
 }
 
 Lane& Staged::lane(const Device& device) {
@@ -129,22 +128,16 @@ void Staged::post(Request request, std::shared_ptr<Work> work) {
 
 // The group ends after the steps of its messages.
 void Staged::watch(device::Watcher::Wait wait) {
-    {
-        const Lock lock(mutex_);
-        ++steps_;
-    }
+    static_cast<void>(steps_.enter());  // it is shut last
     wait.step = [this, step = std::move(wait.step)](const Status& status) {
         device::EventPointer next = step(status);
-        if (next) return next;
-        const Lock lock(mutex_);
-        if (--steps_ == 0) no_steps_.notify_all();
+        if (!next) steps_.leave();
         return next;
     };
     try {
         device::Watcher::of_process().add(std::move(wait));
     } catch (...) {
-        const Lock lock(mutex_);
-        if (--steps_ == 0) no_steps_.notify_all();
+        steps_.leave();
         throw;
     }
 }

@@ -13,6 +13,7 @@
 #include "device/driver.hpp"
 #include "device/pinned.hpp"
 #include "device/watcher.hpp"
+#include "progress/gate.hpp"
 
 namespace tutti::staged {
 
@@ -83,8 +84,7 @@ private:
     std::atomic<int> waiting_sends_{0};
     mutable Mutex mutex_;
     std::map<int64_t, int> waiting_ TUTTI_GUARDED_BY(mutex_);  // those, by order
-    Condition no_steps_;
-    int steps_ TUTTI_GUARDED_BY(mutex_) = 0;  // that the watcher will call
+    Gate steps_;                                               // that the watcher will call
     std::map<int, std::unique_ptr<Lane>> lanes_ TUTTI_GUARDED_BY(mutex_);  // by device
 };
 

@@ -31,9 +31,7 @@ void Lanes::add_to(Messages& messages, Channel& channel,
 }
 
 void Lanes::close() noexcept {
-    Lock lock(users_mutex_);
-    closed_ = true;
-    while (users_ > 0) unused_.wait(lock);
+    gate_.wait_until_unused();
 }
 
 void Lanes::add_waiting(Queues& queues, int source, int tag) {

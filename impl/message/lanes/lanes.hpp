@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/mutex.hpp"
 #include "message/messages.hpp"
 #include "message/peer.hpp"
+#include "progress/gate.hpp"
 #include "transport/channel.hpp"
 
 namespace tutti::message {
@@ -51,20 +51,12 @@ public:
     // While it lives, the channel stays: close() waits for it. Throws after that.
     class Use {
     public:
-        explicit Use(Lanes& lanes) : lanes_(lanes) {
-            const Lock lock(lanes_.users_mutex_);
-            if (lanes_.closed_) throw Error(TUTTI_ERR_ABORTED, "the group was destroyed");
-            ++lanes_.users_;
+        explicit Use(Lanes& lanes) : use_(lanes.gate_) {
+            if (!use_.is_open()) throw Error(TUTTI_ERR_ABORTED, "the group was destroyed");
         }
-        ~Use() {
-            const Lock lock(lanes_.users_mutex_);
-            if (--lanes_.users_ == 0) lanes_.unused_.notify_all();
-        }
-        Use(const Use&) = delete;
-        Use& operator=(const Use&) = delete;
 
     private:
-        Lanes& lanes_;
+        const GateUse use_;
     };
     void close() noexcept;
 
@@ -88,10 +80,7 @@ private:
     Outgoing* last_ = nullptr;  // to be posted in that round of calls
     uint64_t last_round_ = 0;
 
-    Mutex users_mutex_;
-    Condition unused_;
-    int users_ TUTTI_GUARDED_BY(users_mutex_) = 0;  // transfers that the channel has
-    bool closed_ TUTTI_GUARDED_BY(users_mutex_) = false;
+    Gate gate_;  // of transfers that the channel has
 };
 
 // An announced message that no receive has taken yet.

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "memory/copying.hpp"
 #include "memory/segment.hpp"
-#include "memory/waiting.hpp"
+#include "progress/doorbell.hpp"
 #include "reduce/reduce.hpp"
 
 namespace tutti::message {
@@ -74,7 +74,7 @@ void Inbox::give_back(uint64_t descriptor) {
         return;
     }
     view_.ring->consumed.exchange(descriptor, std::memory_order_seq_cst);
-    ring_after_exchange(theirs_);
+    theirs_.ring_after_exchange();
 }
 
 // False: not now.
@@ -194,7 +194,7 @@ bool Inbox::settle(uint64_t sequence, uint32_t offer, State from, State to) {
     }
     if (to == State::BeingRead) return true;  // nothing for the sender to do
     ring.settled.exchange(++settled_, std::memory_order_seq_cst);
-    ring_after_exchange(theirs_);
+    theirs_.ring_after_exchange();
     return true;
 }
 
@@ -277,7 +277,7 @@ void Inbox::read_data(size_t length) {
     const bool is_last = receiving.moved == bytes;
     read_ += is_last ? (length + stream_step - 1) / stream_step * stream_step : length;
     view_.ring->read.exchange(read_, std::memory_order_seq_cst);
-    ring_after_exchange(theirs_);
+    theirs_.ring_after_exchange();
     if (!is_last) return;
     current_ = nullptr;
     receiving.deliver(sender_.rank);

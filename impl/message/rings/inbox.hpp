@@ -34,7 +34,7 @@ class Inbox {
 public:
     // `theirs`: the doorbell of the sender. `shared`: its memory that this rank sees. `outbox`: to
     // the same rank. `broken` becomes the reason when the sender's memory has no valid message.
-    Inbox(Queues& queues, const RingView& view, shm::Doorbell& theirs, const Sender& sender,
+    Inbox(Queues& queues, const RingView& view, Doorbell& theirs, const Sender& sender,
           const shm::Shared& shared, const Outbox& outbox, Status& broken)
         : queues_(queues),
           view_(view),
@@ -80,7 +80,7 @@ private:
 
     Queues& queues_;
     const RingView view_;
-    shm::Doorbell& theirs_;
+    Doorbell& theirs_;
     const Sender sender_;
     const shm::Shared& shared_;
     const Outbox& outbox_;

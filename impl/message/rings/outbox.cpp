@@ -7,7 +7,7 @@
 
 #include "base/plain.hpp"
 #include "memory/copying.hpp"
-#include "memory/waiting.hpp"
+#include "progress/doorbell.hpp"
 
 namespace tutti::message {
 
@@ -61,7 +61,7 @@ bool Outbox::offer(Sending& message) {
         std::memcpy(descriptor.data, data.data, bytes);
     }
     descriptor.sequence.exchange(message.sequence, std::memory_order_seq_cst);
-    ring_after_exchange(theirs_);
+    theirs_.ring_after_exchange();
     if (is_given) {
         queues_.end(message, {});
         return true;
@@ -181,7 +181,7 @@ bool Outbox::stream() {
         written_ += step;
         turn += step + 1;
         ring.written.exchange(written_, std::memory_order_seq_cst);
-        ring_after_exchange(theirs_);
+        theirs_.ring_after_exchange();
         if (is_last) {
             queues_.end(message, {});
         }

@@ -16,7 +16,7 @@ namespace tutti::message {
 class Outbox {
 public:
     // `theirs`: the doorbell of the receiver. `shared`: memory that it sees.
-    Outbox(Queues& queues, const RingView& view, shm::Doorbell& theirs, const shm::Shared& shared)
+    Outbox(Queues& queues, const RingView& view, Doorbell& theirs, const shm::Shared& shared)
         : queues_(queues), view_(view), theirs_(theirs), shared_(shared) {}
 
     // Throws OUT_OF_MEMORY.
@@ -59,7 +59,7 @@ private:
 
     Queues& queues_;
     const RingView view_;
-    shm::Doorbell& theirs_;
+    Doorbell& theirs_;
     const shm::Shared& shared_;
     List<Sending> queued_;
     List<Sending> offered_;

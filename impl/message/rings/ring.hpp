@@ -11,12 +11,10 @@
 
 #include "base/plain.hpp"
 #include "call/message.hpp"
-#include "memory/waiting.hpp"
 #include "message/operation.hpp"
+#include "progress/doorbell.hpp"
 
 namespace tutti::message {
-
-using shm::cache_line;
 
 constexpr size_t max_descriptors = 16;      // written and not yet consumed
 constexpr size_t max_offers = 8192;         // messages to one rank that are not taken yet
@@ -80,7 +78,7 @@ constexpr size_t stream_bytes_for(int ranks) {
 
 // In front of the rings. Ranks that have written for this one ring the doorbell.
 struct Front {
-    shm::Doorbell doorbell;
+    Doorbell doorbell;
     // the rings follow
 };
 constexpr size_t front_bytes = 4096;

@@ -7,7 +7,7 @@ namespace tutti::message {
 
 namespace {
 
-shm::Doorbell& bell_in(void* memory) {
+Doorbell& bell_in(void* memory) {
     return static_cast<Front*>(memory)->doorbell;
 }
 
@@ -18,7 +18,7 @@ bool Neighbours::has(int rank) const {
     return found != ranks.end() && found->memory != nullptr;
 }
 
-shm::Doorbell* Neighbours::doorbell_of(int rank) const {
+Doorbell* Neighbours::doorbell_of(int rank) const {
     const auto found = std::ranges::find(ranks, rank, &Rank::rank);
     return found == ranks.end() ? nullptr : &bell_in(found->memory);
 }

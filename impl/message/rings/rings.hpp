@@ -11,10 +11,10 @@
 #include "inbox.hpp"
 #include "long_data.hpp"
 #include "memory/shared.hpp"
-#include "memory/waiting.hpp"
 #include "message/messages.hpp"
 #include "message/queues.hpp"
 #include "outbox.hpp"
+#include "progress/doorbell.hpp"
 #include "ring.hpp"
 
 namespace tutti::message {
@@ -24,7 +24,7 @@ public:
     struct Ends {
         RingView out;
         RingView in;
-        shm::Doorbell& doorbell;  // the peer's
+        Doorbell& doorbell;  // the peer's
     };
     RingPeer(Queues& queues, const Ends& ends, const Sender& sender,
              std::shared_ptr<const shm::Shared> shared)
@@ -83,7 +83,7 @@ struct Neighbours {
     // Whether messages to and from that rank, another one, go by rings.
     [[nodiscard]] bool has(int rank) const;
     // The doorbell of that rank; null: there are no rings.
-    [[nodiscard]] shm::Doorbell* doorbell_of(int rank) const;
+    [[nodiscard]] Doorbell* doorbell_of(int rank) const;
 };
 
 class Rings {

@@ -4,7 +4,6 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -21,6 +20,7 @@
 #include "base/resource_limits.hpp"
 #include "membership/address.hpp"
 #include "net/line.hpp"
+#include "net/wait.hpp"
 #include "transport/delivery.hpp"
 #include "transport/shortage.hpp"
 
@@ -427,8 +427,7 @@ void Pool::flush() noexcept {
     const Deadline deadline = Deadline::after_ms(world_.leave_ms());
     const Lock lock(mutex_);
     while (has_output() && !deadline.expired()) {
-        pollfd sockets{sockets_.get(), POLLIN, 0};
-        ::poll(&sockets, 1, deadline.poll_ms());
+        net::await_input(sockets_.get(), deadline);
         move();
     }
     std::map<int, int> ranks;  // by socket

@@ -1,56 +1,14 @@
 #include "waiting.hpp"
 
-#include <poll.h>
-#include <sched.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <chrono>
+#include <thread>
 #include <utility>
-
-#include "base/open_descriptors.hpp"
-#include "base/pause.hpp"
-#include "base/resource_limits.hpp"
-#include "base/thread.hpp"
 
 namespace tutti::tcp {
 
 namespace {
 
-constexpr int yields = 400;
-constexpr int waits_without_spins = 64;  // after one in which others needed the processor
-constexpr int64_t tick_ms = 20;          // without a call, after which the thread of our own looks
-
-int open_event() {
-    const int event = open_tracked([] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
-    if (event < 0) throw call_error("eventfd", "eventfd", errno);
-    return event;
-}
-
-void set(int event) noexcept {
-    const uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);
-}
-
-// Whether those that ran meanwhile have work to do: then a thread that sleeps gets the processor
-// back sooner than one that yields it.
-bool yields_to_workers() noexcept {
-    const auto before = Deadline::Clock::now();
-    ::sched_yield();
-    return Deadline::Clock::now() - before > std::chrono::microseconds(200);
-}
-
-// Until there is something on the sockets, or the event is set, which it is no more afterwards.
-void await_either(int sockets, int event, int timeout_ms) noexcept {
-    std::array<pollfd, 2> either{pollfd{sockets, POLLIN, 0}, pollfd{event, POLLIN, 0}};
-    ::poll(either.data(), either.size(), timeout_ms);
-    if (either[1].revents == 0) return;
-    uint64_t count = 0;
-    [[maybe_unused]] const auto got = ::read(event, &count, sizeof count);
-}
+constexpr int64_t tick_ms = 20;  // without a call, after which the mover looks
 
 }  // namespace
 
@@ -58,58 +16,59 @@ Waiting::Waiting(std::function<bool()> advance, int sockets, int spins)
     : advance_(std::move(advance)),
       sockets_(sockets),
       spins_(spins),
-      alarm_(open_event()),
-      bell_(open_event()) {}
+      mover_(mutex_, *this, tick_ms) {}
 
 Waiting::~Waiting() {
     stop();
 }
 
-void Waiting::enter() noexcept {
+void Waiting::begin_waiting() noexcept {
     ++inside_;
     ++entered_;
 }
 
-void Waiting::leave() noexcept {
+void Waiting::end_waiting() noexcept {
     if (--inside_ == 0) employ();
 }
 
-void Waiting::leave_to_sleep() noexcept {
+void Waiting::begin_sleeping() noexcept {
     ++sleeping_;
-    leave();
+    end_waiting();
 }
 
-void Waiting::enter_from_sleep() noexcept {
+void Waiting::end_sleeping() noexcept {
     --sleeping_;
-    enter();
+    begin_waiting();
 }
 
 void Waiting::hurry() noexcept {
     if (unattended_ == 0) return;
     const Lock lock(mutex_);
-    is_called_ = true;
-    employed_.notify_one();
+    mover_.call();
 }
 
+// Without the lock, unless the mover sleeps or a thread counts on it: it and this one either see
+// each other's flag.
 void Waiting::employ() noexcept {
-    if (!is_employed()) return;
-    has_new_ = true;
-    if (!is_parked_ && sleeping_ == 0) return;
+    const bool has_some = unattended_ > 0 || sleeping_ > 0 || mover_.is_called();
+    if (inside_ > 0 || !has_some) return;
+    mover_.note_new();
+    if (!mover_.needs_notice() && sleeping_ == 0) return;
     const Lock lock(mutex_);
-    employed_.notify_one();
+    sleeping_ > 0 ? mover_.wake() : mover_.notify();
 }
 
 void Waiting::wake() noexcept {
-    if (is_asleep_) set(alarm_.get());
+    if (is_asleep_) alarm_.ring();
 }
 
 bool Waiting::wait(Event& event, uint32_t ticket, const Deadline& deadline) noexcept {
     if (event.ticket() != ticket) return true;
-    enter();
+    begin_waiting();
     const bool in_time =
         begin(event) ? lead(event, ticket, deadline) : event.wait(ticket, deadline);
     end(event);
-    leave();
+    end_waiting();
     return in_time;
 }
 
@@ -136,91 +95,55 @@ void Waiting::end(Event& event) noexcept {
 }
 
 bool Waiting::lead(Event& event, uint32_t ticket, const Deadline& deadline) noexcept {
-    const bool is_crowded = crowded_waits_ > 0;
-    if (is_crowded) --crowded_waits_;
-    const int spins = is_crowded ? 0 : spins_;
-    for (int idle = 0; event.ticket() == ticket;) {
+    Pace pace(spins_, Pace::usual_yields, &crowd_);
+    while (event.ticket() == ticket) {
         if (advance_()) {
-            idle = 0;
-        } else if (++idle <= spins) {
-            pause();
-        } else if (deadline.expired()) {
-            return event.ticket() != ticket;
-        } else if (crowded_waits_ == 0 && idle <= spins + yields) {
-            if (yields_to_workers()) crowded_waits_ = waits_without_spins;
-        } else {
-            sleep(event, ticket, deadline);
+            pace.moved();
+            continue;
         }
+        const auto next = pace.next();
+        if (next == Pace::Next::Look) continue;
+        if (deadline.expired()) return event.ticket() != ticket;
+        if (next == Pace::Next::Sleep) sleep(event, ticket, deadline);
     }
     return true;
 }
 
-// A thread that tells this one something looks whether it sleeps, and this one looks for that when
-// it has said that it does.
+// A thread that notifies this one looks whether it sleeps, and this one looks for a notice when it
+// has said that it does.
 void Waiting::sleep(const Event& event, uint32_t ticket, const Deadline& deadline) noexcept {
     is_asleep_.exchange(true);
-    if (event.ticket() == ticket) await_either(sockets_, alarm_.get(), deadline.poll_ms());
+    if (event.ticket() == ticket) alarm_.await_ring_or(sockets_, deadline);
     is_asleep_ = false;
 }
 
 void Waiting::start() {
     const Lock lock(mutex_);
-    if (!thread_.joinable()) thread_ = start_thread("tutti-tcp", [this] { attend(); });
-    is_called_ = true;
-    employed_.notify_one();
+    mover_.start();
+    mover_.call();
 }
 
 void Waiting::stop() noexcept {
     std::thread thread;
     {
         const Lock lock(mutex_);
-        is_ending_ = true;
-        employed_.notify_one();
-        thread.swap(thread_);
+        thread = mover_.end();
     }
-    set(bell_.get());
+    bell_.ring();
     if (thread.joinable()) thread.join();
 }
 
-// Returns true when it is time to look at the sockets.
-bool Waiting::rest(Lock& lock) {
-    const bool has_unattended = unattended_ > 0;
-    const bool had_unattended = std::exchange(saw_unattended_, has_unattended);
-    const uint64_t entered = entered_;
-    const bool has_calls = std::exchange(seen_entered_, entered) != entered;
-    if (inside_ == 0) {
-        const bool is_left_alone = has_unattended && had_unattended && !has_calls;
-        const bool is_wanted = is_called_ || sleeping_ > 0;
-        if (is_wanted || is_left_alone || (has_unattended && looks_.are_off())) {
-            looks_.found_something();
-            return true;
-        }
-    }
-    // A thread that has waited since the last look will say when it leaves.
-    const bool is_attended = inside_ > 0 && !has_calls;
-    const auto until_look =
-        is_attended ? std::nullopt : looks_.next(has_new_.exchange(false) || has_unattended);
-    if (until_look) {
-        employed_.wait(lock, Deadline::at(Deadline::Clock::now() + *until_look));
-        return false;
-    }
-    is_parked_ = true;
-    const bool is_told = is_employed() || employed_.wait(lock, Deadline::after_ms(tick_ms));
-    is_parked_ = false;
-    return !is_told && inside_ == 0 && entered_ == entered;
+Attention::Seen Waiting::seen() noexcept {
+    return {.has_some = unattended_ > 0,
+            .is_wanted = sleeping_ > 0,
+            .waiting = inside_,
+            .waits = entered_};
 }
 
-void Waiting::attend() noexcept {
-    Looks::make_timers_exact();
-    Lock lock(mutex_);
-    while (!is_ending_) {
-        if (!rest(lock)) continue;
-        is_called_ = false;
-        lock.unlock();
-        await_either(sockets_, bell_.get(), -1);
-        if (inside_ == 0) advance_();
-        lock.lock();
-    }
+std::optional<Deadline> Waiting::move() noexcept {
+    bell_.await_ring_or(sockets_, Deadline::never());
+    if (inside_ == 0) advance_();
+    return std::nullopt;
 }
 
 }  // namespace tutti::tcp

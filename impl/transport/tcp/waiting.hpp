@@ -1,24 +1,25 @@
 // Which thread moves a rank's connections. One of those that wait for something does: it looks for
-// a while, then sleeps until a socket has something or another thread has told it. The others sleep
-// until they are told. While none waits, a thread of our own does: if something is under way that
-// was left alone since its last look, else after a while. Any thread.
+// a while, then sleeps until a socket has something or another thread has notified it. The others
+// sleep until they are notified. While none waits, a mover does: if something is under way that was
+// left alone since its last look, else after a while. Any thread.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <thread>
+#include <optional>
 #include <vector>
 
-#include "base/driver.hpp"
 #include "base/mutex.hpp"
-#include "net/descriptor.hpp"
-#include "progress/looks.hpp"
+#include "net/bell.hpp"
+#include "progress/driver.hpp"
+#include "progress/mover.hpp"
+#include "progress/pace.hpp"
 
 namespace tutti::tcp {
 
-class Waiting final : public Driver {
+class Waiting final : public Driver, private Mover::Owner {
 public:
     // `sockets`: readable when `advance` has something to move. `spins`: how often to look before
     // others may run.
@@ -27,10 +28,10 @@ public:
 
     bool advance() noexcept override { return advance_(); }
     [[nodiscard]] int spins() const noexcept override { return spins_; }
-    void enter() noexcept override;
-    void leave() noexcept override;
-    void leave_to_sleep() noexcept override;
-    void enter_from_sleep() noexcept override;
+    void begin_waiting() noexcept override;
+    void end_waiting() noexcept override;
+    void begin_sleeping() noexcept override;
+    void end_sleeping() noexcept override;
     void hurry() noexcept override;
     bool wait(Event& event, uint32_t ticket, const Deadline& deadline) noexcept override;
 
@@ -38,10 +39,10 @@ public:
     [[nodiscard]] std::atomic<size_t>& unattended() { return unattended_; }
     // There is more of that.
     void employ() noexcept;
-    // Wakes a thread that has been told, and may sleep.
+    // Wakes a thread that has been notified, and may sleep.
     void wake() noexcept;
 
-    // The thread of our own. Throws OUT_OF_MEMORY.
+    // The mover. Throws OUT_OF_MEMORY.
     void start();
     void stop() noexcept;
 
@@ -50,38 +51,25 @@ private:
     void sleep(const Event& event, uint32_t ticket, const Deadline& deadline) noexcept;
     bool begin(Event& event);
     void end(Event& event) noexcept;
-    void attend() noexcept;
-    bool rest(Lock& lock) TUTTI_REQUIRES(mutex_);
-    [[nodiscard]] bool is_employed() const {
-        return inside_.load() == 0 &&
-               (unattended_.load() > 0 || sleeping_.load() > 0 || is_called_.load());
-    }
+    [[nodiscard]] Attention::Seen seen() noexcept override;
+    std::optional<Deadline> move() noexcept override;
 
     const std::function<bool()> advance_;
     const int sockets_;
     const int spins_;
-    const net::Descriptor alarm_;   // readable: the leader looks again
-    const net::Descriptor bell_;    // readable: the thread of our own looks again
+    const net::Bell alarm_;         // for the leader
+    const net::Bell bell_;          // for the mover
     std::atomic<int> inside_{0};    // threads that wait
-    std::atomic<int> sleeping_{0};  // threads that wait elsewhere, and count on ours
+    std::atomic<int> sleeping_{0};  // threads that wait elsewhere, and count on the mover
     std::atomic<uint64_t> entered_{0};
     std::atomic<size_t> unattended_{0};
     std::atomic<bool> is_asleep_{false};  // the leader
-    std::atomic<int> crowded_waits_{
-        0};  // of the leader, which sleeps at once: others need the processor
-    std::atomic<bool> is_parked_{false};  // the thread of our own, for long
-    std::atomic<bool> is_called_{false};
-    std::atomic<bool> has_new_{false};  // unattended ones, since that thread looked
+    Crowd crowd_;
 
     Mutex mutex_;
-    Condition employed_;
     Event* leader_ TUTTI_GUARDED_BY(mutex_) = nullptr;
     std::vector<Event*> followers_ TUTTI_GUARDED_BY(mutex_);
-    Looks looks_ TUTTI_GUARDED_BY(mutex_);
-    uint64_t seen_entered_ TUTTI_GUARDED_BY(mutex_) = 0;    // by the thread of our own, at its last
-    bool saw_unattended_ TUTTI_GUARDED_BY(mutex_) = false;  // look
-    bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
-    std::thread thread_ TUTTI_GUARDED_BY(mutex_);
+    Mover mover_;
 };
 
 }  // namespace tutti::tcp

@@ -18,9 +18,9 @@
 
 #include "algorithm/algorithm.hpp"
 #include "base/error.hpp"
-#include "base/event.hpp"
 #include "membership/membership.hpp"
 #include "membership/processes.hpp"
+#include "progress/event.hpp"
 #include "store/store.hpp"
 #include "transport/gloo/gloo.hpp"
 #include "transport/tcp/tcp.hpp"

@@ -115,7 +115,7 @@ void leaves_it_to_those_who_wait(bool runs_alone) {
     Poller poller(backend);
     poller.begin_waiting();
     poller.begin_background();
-    while (backend.tests < 1000) poller.poll();
+    while (backend.tests < 1000) poller.advance();
     assert_int_equal(by_others, 0);
     poller.end_waiting();
     while (by_others == 0) std::this_thread::yield();
@@ -138,7 +138,7 @@ void one_thread_polls_at_a_time(void**) {
     std::vector<std::thread> threads;
     for (int index = 0; index < 4; ++index) {
         threads.emplace_back([&] {
-            for (int turn = 0; turn < 2000; ++turn) poller.poll();
+            for (int turn = 0; turn < 2000; ++turn) poller.advance();
         });
     }
     for (std::thread& thread : threads) thread.join();
@@ -153,13 +153,13 @@ void a_closed_one_leaves_the_backend_alone(void**) {
     poller.begin_background();
     std::atomic<bool> over{false};
     std::thread late([&] {
-        while (!over) poller.poll();
+        while (!over) poller.advance();
     });
     while (backend->tests == 0) std::this_thread::yield();
     poller.end_background();
     poller.close();
     backend.reset();
-    for (int turn = 0; turn < 100; ++turn) assert_false(poller.poll());
+    for (int turn = 0; turn < 100; ++turn) assert_false(poller.advance());
     over = true;
     late.join();
 }
@@ -213,7 +213,7 @@ void a_thread_that_rests_ends_when_it_is_closed(void**) {
         alone.end_and_be_seen(poller);
         let_it_go_on(round);
         poller.close();
-        assert_false(poller.poll());
+        assert_false(poller.advance());
     }
 }
 

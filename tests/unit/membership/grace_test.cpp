@@ -6,9 +6,9 @@
 
 #include <memory>
 
-#include "base/event.hpp"
 #include "membership/heartbeat.hpp"
 #include "net/stream.hpp"
+#include "progress/event.hpp"
 #include "support/unit.hpp"
 
 namespace {

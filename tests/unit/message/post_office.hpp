@@ -42,7 +42,7 @@ protected:
         if (const auto messages = messages_.lock()) messages->help(is_over, deadline);
     }
     void look() const noexcept override {
-        if (const auto messages = messages_.lock()) messages->look();
+        if (const auto messages = messages_.lock()) static_cast<void>(messages->advance());
     }
     void hurry() const noexcept override {
         if (const auto messages = messages_.lock()) messages->hurry();

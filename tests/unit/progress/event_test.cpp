@@ -1,6 +1,6 @@
 // Does everybody who waits wake up? Threads against each other; a wake-up that is lost ends as a
 // time-out.
-#include "base/event.hpp"
+#include "progress/event.hpp"
 
 #include <thread>
 #include <vector>

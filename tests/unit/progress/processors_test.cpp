@@ -1,5 +1,5 @@
 // Ranks spin while each has a processor; a thread beside them looks early while one is spare.
-#include "memory/waiting.hpp"
+#include "progress/processors.hpp"
 
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace {
 
-using tutti::shm::has_spare_processor;
-using tutti::shm::Processors;
+using tutti::has_spare_processor;
+using tutti::Processors;
 
 Processors some(int first, int count, uint32_t at_a_time = 0) {
     Processors processors;
@@ -18,7 +18,7 @@ Processors some(int first, int count, uint32_t at_a_time = 0) {
 }
 
 void ranks_spin_only_where_each_has_a_processor(void**) {
-    using tutti::shm::spins_for;
+    using tutti::spins_for;
     const std::vector<Processors> bound{some(0, 1), some(1, 1)};
     const std::vector<Processors> crowded{some(0, 1), some(0, 1)};
     const std::vector<Processors> limited{some(0, 8, 1), some(0, 8, 1)};

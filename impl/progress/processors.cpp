@@ -1,26 +1,15 @@
-#include "waiting.hpp"
-
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "processors.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
-#include <ctime>
 
 #include "base/control_group.hpp"
 
-namespace tutti::shm {
+namespace tutti {
 
 namespace {
 
 constexpr int max_spins = 200;  // where a processor may be missing, each costs those that work
-
-// Not private: the memory belongs to several processes.
-void futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const timespec* timeout) {
-    (void)syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
-}
 
 // 0: no limit.
 uint32_t limit_of_control_group() {
@@ -57,22 +46,4 @@ bool has_spare_processor(const Processors& mine, size_t ranks_here) {
     return std::min(processors, at_a_time) > ranks_here;
 }
 
-void wake(Doorbell& doorbell) {
-    doorbell.rings.fetch_add(1, std::memory_order_seq_cst);
-    futex(doorbell.rings, FUTEX_WAKE, INT_MAX, nullptr);
-}
-
-void await_ring(Doorbell& doorbell, uint32_t heard, std::chrono::nanoseconds longest) {
-    const timespec timeout{0, static_cast<long>(longest.count())};  // less than a second
-    futex(doorbell.rings, FUTEX_WAIT, heard, &timeout);
-}
-
-void sleep(Doorbell& doorbell, bool (*is_ready)(void*), void* context,
-           std::chrono::nanoseconds longest) {
-    doorbell.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    const uint32_t heard = doorbell.rings.load(std::memory_order_seq_cst);
-    if (!is_ready(context)) await_ring(doorbell, heard, longest);
-    doorbell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
-}
-
-}  // namespace tutti::shm
+}  // namespace tutti

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "deadline.hpp"
+#include "base/deadline.hpp"
 
 namespace tutti {
 

@@ -1,6 +1,6 @@
 // Does a thread that waits for a work move it on where the work needs that, and is how a work ends
 // settled once, before anybody learns of it?
-#include "work/progress.hpp"
+#include "progress/source.hpp"
 
 #include <atomic>
 #include <memory>
@@ -19,7 +19,7 @@ Deadline ample() {
 }
 
 // Finishes a work at the n-th poll.
-class Countdown : public Progress {
+class Countdown : public Source {
 public:
     explicit Countdown(int polls) : left_(polls) {}
     std::shared_ptr<Work> work;  // set before the first poll
@@ -27,7 +27,7 @@ public:
     std::atomic<int> waiting{0};
     int began = 0;
 
-    bool poll() noexcept override {
+    bool advance() noexcept override {
         threads.push_back(std::this_thread::get_id());
         if (--left_ != 0) return false;
         work->finish({});
@@ -45,13 +45,13 @@ private:
 
 class PolledWork : public Work {
 public:
-    explicit PolledWork(std::shared_ptr<Progress> progress) : progress_(std::move(progress)) {}
+    explicit PolledWork(std::shared_ptr<Source> progress) : progress_(std::move(progress)) {}
 
 protected:
-    [[nodiscard]] std::shared_ptr<Progress> progress() const override { return progress_; }
+    [[nodiscard]] std::shared_ptr<Source> polled() const override { return progress_; }
 
 private:
-    const std::shared_ptr<Progress> progress_;
+    const std::shared_ptr<Source> progress_;
 };
 
 std::shared_ptr<Work> polled(const std::shared_ptr<Countdown>& progress) {
@@ -126,22 +126,6 @@ void wait_any_wakes_while_it_polls(void**) {
     }
 }
 
-void rests_grow_until_something_moves(void**) {
-    Backoff backoff;
-    const auto rest = [&] {
-        int polls = 0;
-        Deadline until = Deadline::never();
-        while (!backoff.rests(until)) ++polls;
-        assert_false(until.is_never());
-        return polls;
-    };
-    const int first = rest();
-    assert_true(first > 1);
-    for (int turn = 0; turn < 20; ++turn) assert_int_equal(rest(), 0);
-    backoff.reset();
-    assert_int_equal(rest(), first);
-}
-
 // Notes the order of what happens when it ends.
 class SettledWork : public Work {
 public:
@@ -182,7 +166,6 @@ int main() {
         TUTTI_TEST(polling_ends_at_the_deadline),
         TUTTI_TEST(wait_any_polls_for_those_that_need_it),
         TUTTI_TEST(wait_any_wakes_while_it_polls),
-        TUTTI_TEST(rests_grow_until_something_moves),
         TUTTI_TEST(how_it_ends_is_settled_once_before_anybody_knows),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

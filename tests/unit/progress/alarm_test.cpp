@@ -1,5 +1,5 @@
 // Do alarms ring when they should, in order, and not after they were cleared?
-#include "work/alarm.hpp"
+#include "progress/alarm.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/event.hpp"
 #include "base/mutex.hpp"
+#include "progress/event.hpp"
 #include "support/unit.hpp"
 
 namespace {
