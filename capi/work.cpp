@@ -205,6 +205,9 @@ tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error*
         const WorkPin pin(work, "work");
         const Range range([&] { return tutti::cat("synchronize with ", pin->operation()); });
         pin->check_may_wait();
+        constexpr const char* no_device =
+            "stream is given, and the operation has no buffers on a device";
+        if (stream != nullptr && pin->is_on_cpu()) capi::refuse(no_device);
         if (stream == nullptr) {
             pin->wait(tutti::Deadline::never());
         } else {
@@ -213,7 +216,7 @@ tutti_status tutti_work_synchronize(tutti_work* work, void* stream, tutti_error*
         throw_failure(*pin);
         if (stream == nullptr) return;
         const auto end = pin->stream_end();
-        if (!end) capi::refuse("stream is given, and the operation has no buffers on a device");
+        if (!end) capi::refuse(no_device);
         try {
             end->hold(stream);
         } catch (const tutti::Error& fault) {

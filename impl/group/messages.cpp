@@ -232,6 +232,7 @@ std::shared_ptr<Group::MessageWork> Group::work_of(const Call& call, Backend& mo
     auto work = std::make_shared<Kind>(*this, call_name(call), now, backends_.of_message(call),
                                        is_send<Call>, peer_of(call), call.tag);
     work->set_helper(mover.message_helper());
+    if (call.buffer.device.type == TUTTI_CPU) work->set_on_cpu();
     return work;
 }
 

@@ -27,6 +27,7 @@ Group::Posted::Posted(Group& group, const Route& route, FlatCall&& call, const S
       poller_(route.poller),
       queue_(group.ticket_queue_) {
     belongs_to(&group);
+    if (route.device == TUTTI_CPU) set_on_cpu();
 }
 
 // It was never posted, if it is in the background still.

@@ -72,6 +72,10 @@ public:
     // has called: that would wait for itself.
     void check_may_wait() const;
 
+    // It is never on a stream; set before others know of this work.
+    void set_on_cpu() { is_on_cpu_ = true; }
+    [[nodiscard]] bool is_on_cpu() const { return is_on_cpu_; }
+
     // Until it is finished. False if the deadline passed first; the operation goes on. The waiting
     // thread may do what is left of it.
     bool wait(const Deadline& deadline) const;
@@ -168,6 +172,7 @@ private:
     const char* const operation_;
     const Clock::time_point started_;
     const void* owner_ = nullptr;
+    bool is_on_cpu_ = false;
     std::shared_ptr<Results> results_;
     std::atomic<bool> ending_{false};  // a thread is finishing it
     mutable Mutex mutex_;
