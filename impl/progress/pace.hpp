@@ -74,4 +74,8 @@ private:
     Deadline::Clock::time_point last_{};
 };
 
+// For a thread that asks again and again whether something is done: call it after each question. A
+// thread that does nothing but ask, for some time in vain, lets others run.
+void asked(bool in_vain) noexcept;
+
 }  // namespace tutti

@@ -157,9 +157,10 @@ void Work::check_may_wait() const {
 }
 
 bool Work::poll() const {
-    if (is_completed()) return true;
-    look();
-    return is_completed();
+    if (!is_completed()) look();
+    const bool is_over = is_completed();
+    asked(!is_over);
+    return is_over;
 }
 
 bool Work::wait(const Deadline& deadline) const {
