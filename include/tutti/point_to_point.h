@@ -5,10 +5,11 @@
  * dies or stops. So a message is either received or was never sent; whether one was received whose
  * send ended with ABORTED or PEER_LOST, is open. Messages are independent of collectives: a waiting
  * receive delays nothing else. A tutti_send waits for its receiver. If all ranks send before they
- * receive, they need a `work`. A server of many ranks receives from any rank (-1), which serves
- * them in turn. With a receive for each rank, started again when it is done, tutti_work_wait_any
- * returns the lowest index that is done, so that ranks with low indices come first; to serve all,
- * begin with the work after the one that was served last. */
+ * receive, they need a `work`. A server of many ranks that receives from any rank (-1) with one
+ * receive at a time serves them in turn. With several works, for a receive from each rank or for
+ * some from any rank, tutti_work_wait_any returns the lowest index that is done, so that the works
+ * at its front come first, again and again; to serve all, begin with the work after the one that
+ * was served last. */
 #ifndef TUTTI_POINT_TO_POINT_H
 #define TUTTI_POINT_TO_POINT_H
 
@@ -31,7 +32,8 @@ extern "C" {
  *           until that begins
  *  Threads: any
  *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, UNSUPPORTED now; PEER_LOST, TIMEOUT (the message was
- *           not sent), ABORTED through the work
+ *           not sent), ABORTED, MISMATCH (of a message to this rank itself: its receive does not
+ *           fit) through the work
  *  Source:  torch.distributed.send, torch.distributed.isend
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_send(tutti_group* group, const tutti_buffer* buffer, int32_t group_dst,

@@ -28,11 +28,12 @@ extern "C" {
 TUTTI_API tutti_status tutti_work_wait(tutti_work* work, int64_t timeout_ms, tutti_error* error);
 
 /** Whether the operation is done, successfully or not. Each call moves what can be moved of the
- *  group's messages, so a program may ask again and again instead of waiting.
+ *  group's messages, so a program may ask again and again instead of waiting. A thread that does
+ *  nothing else lets others run between its questions.
  *  @param work           borrowed
  *  @param out_completed  receives 1 or 0
  *  @param error          NULL, or filled in if the call fails
- *  Blocks:  never
+ *  Blocks:  never; may yield the processor
  *  Threads: any
  *  Fails:   INVALID_HANDLE, INVALID_ARGUMENT
  *  Source:  torch.distributed.Work.is_completed
@@ -84,7 +85,8 @@ TUTTI_API tutti_status tutti_work_source_rank(tutti_work* work, int32_t* out_ran
  *  @param count       1 or more
  *  @param timeout_ms  TUTTI_DEFAULT_TIMEOUT (0) or TUTTI_NO_TIMEOUT: no limit; else a limit for
  *                     this wait
- *  @param out_index   receives the index of a finished work, the lowest one if several are finished
+ *  @param out_index   receives the index of a finished work, the lowest one if several are: works
+ *                     at the front that are started again each time can keep others waiting
  *  @param error       NULL, or filled in if the call fails
  *  Blocks:  until one is done or the limit has passed
  *  Threads: any

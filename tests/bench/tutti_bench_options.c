@@ -105,10 +105,13 @@ static void take_operation(const char* option, const char* word, options* out) {
         const char* const named = found.value;
         const int of_objects = found.op->of == ON_OBJECTS;
         const char* const* const values = of_objects ? object_values : exchange_values;
+        const int count = of_objects ? object_value_count : exchange_value_count;
         found.value = NULL;
-        for (int i = 0; i < (of_objects ? object_value_count : exchange_value_count); ++i)
+        for (int i = 0; i < count; ++i)
             if (strcmp(values[i], named) == 0) found.value = values[i];
-        if (found.value == NULL) refuse("%s %s: there is no such value", option, word);
+        if (found.value == NULL)
+            refuse("%s %s: there is no such value, only %s, %s, %s and %s", option, word, values[0],
+                   values[1], values[2], values[3]);
     }
     add_operation(option, &found, out);
 }

@@ -424,6 +424,15 @@ static void arguments_that_are_wrong_are_named(void** state) {
     EXPECT_OK(tutti_work_synchronize(work, NULL, &error));
     EXPECT_OK(tutti_work_wait(work, 0, &error));
     tutti_work_release(work);
+    /* Also before its end, for which the program would wait in vain. */
+    double number = 0;
+    tutti_buffer buffer = TUTTI_BUFFER_INIT(&number, 1, TUTTI_FLOAT64);
+    EXPECT_OK(tutti_recv(group, &buffer, 0, 0, NULL, NULL, &work, &error));
+    EXPECT_ERROR(tutti_work_synchronize(work, &number, &error), bad,
+                 "stream is given, and the operation has no buffers on a device");
+    EXPECT_OK(tutti_work_cancel(work, &cancelled, &error));
+    assert_int_equal(cancelled, 1);
+    tutti_work_release(work);
     tutti_group_release(group);
     tutti_store_release(store);
 }
