@@ -42,6 +42,9 @@ constexpr uint32_t window_bytes = 1024 * 1024;
 constexpr size_t part_bytes = size_t{128} * 1024;
 constexpr size_t divided_bytes = 2 * part_bytes;
 constexpr size_t long_part_bytes = size_t{1024} * 1024;
+// Bytes of one call on a connection while data are to come the other way, or on other connections,
+// so that these have their turn.
+constexpr size_t max_at_once = size_t{512} * 1024;
 constexpr uint32_t charge_of(uint64_t length) {
     return static_cast<uint32_t>(sizeof(Head) + length);
 }

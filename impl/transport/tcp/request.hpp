@@ -1,4 +1,4 @@
-// One posted message, from its post until its owner lets go of it. The lock of the pool guards it.
+// One posted message, from its post until its owner releases it. The lock of the pool guards it.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +51,14 @@ struct Request final : TransferHold {
     uint32_t untaken = 0;    // the id by which the other side answers; 0: it does not
     Accepted* accepted = nullptr;
     Divided* divided = nullptr;
+
+    // The link has closed.
+    void lose_link() {
+        link = nullptr;
+        frame = nullptr;
+        untaken = 0;
+        divided = nullptr;
+    }
 };
 
 }  // namespace tutti::tcp

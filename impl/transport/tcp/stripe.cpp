@@ -12,13 +12,6 @@
 
 namespace tutti::tcp {
 
-namespace {
-
-// Received in one call, so that the other connections have their turn.
-constexpr size_t max_at_once = size_t{512} * 1024;
-
-}  // namespace
-
 Stripe::Stripe(net::Socket socket, const std::optional<membership::Token>& proof,
                StripeOwner& owner)
     : socket_(std::move(socket)), proof_(proof), owner_(owner) {}

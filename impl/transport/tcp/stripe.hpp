@@ -5,75 +5,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <list>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
-#include "base/keyed_queues.hpp"
+#include "accepted_offers.hpp"
+#include "divisions.hpp"
 #include "frame.hpp"
+#include "link_owner.hpp"
 #include "membership/protocol.hpp"
 #include "net/socket.hpp"
-#include "request.hpp"
 
 namespace tutti::tcp {
-
-// An offer that the other side has accepted, and whose data go in parts.
-struct Divided {
-    uint32_t id;
-    std::span<const std::byte> rest;  // not given to a connection
-    Request* request;                 // null: its owner let go of it; the data are in the copy
-    size_t parts_under_way = 0;
-    std::unique_ptr<std::byte[]> copy{};
-    std::list<Divided>::iterator place{};
-
-    [[nodiscard]] bool has_rest() const { return !rest.empty(); }
-};
-
-// One part on its way.
-struct Part {
-    Head head{};
-    std::span<const std::byte> data{};
-    Divided* of = nullptr;
-};
-
-// An offer that this side has accepted.
-struct Accepted {
-    uint32_t id;
-    uint32_t group;
-    size_t length;
-    Request* request;    // null: it was withdrawn
-    size_t awaited = 0;  // bytes of parts that have begun
-    size_t arrived = 0;  // and ended
-    QueuePlace<Accepted> by_id{};
-    std::list<Accepted>::iterator place{};
-
-    [[nodiscard]] bool may_come_in_parts() const { return length >= divided_bytes; }
-};
-
-// Where a part that comes in belongs.
-struct Arriving {
-    Accepted* of = nullptr;
-    size_t offset = 0;
-    size_t left = 0;
-
-    // Null: nowhere, its receive was withdrawn.
-    [[nodiscard]] std::byte* into() const {
-        return of == nullptr || of->request == nullptr ? nullptr : of->request->data + offset;
-    }
-    void pass(size_t bytes) {
-        offset += bytes;
-        left -= bytes;
-    }
-};
-
-// What is to be done on a socket as soon as it can be.
-struct Wants {
-    bool receive = true;
-    bool send = true;
-    bool operator==(const Wants&) const = default;
-};
 
 class StripeOwner {
 public:
