@@ -2,35 +2,37 @@
 // prove by a secret that they belong to the world. If both connect at once, the connection of the
 // lower rank stays; a rank that cannot reach another asks it to connect in its turn, since one of
 // them may be where nobody can call in. Where the network refuses the calls of both, neither will
-// come. A few threads call, so that a call in vain holds up no
-// other; who it is that answers the loop hears, for that may take as long as a rank is stopped.
-// Nothing waits for a rank that has gone, except where it may have answered: its last words come
-// behind that. Any thread.
+// come. Nothing waits for a rank that has gone, except where it may have answered: its last words
+// come behind that. Any thread.
+//
+// Here events become actions: `Attempts` decides, a few threads call, so that a call in vain holds
+// up no other, and the loop hears who calls (`Acceptor`) and who answers (`Answers`).
 #pragma once
 
-#include <array>
-#include <deque>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
-#include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "acceptor.hpp"
+#include "answers.hpp"
+#include "attempts.hpp"
 #include "base/deadline.hpp"
 #include "base/mutex.hpp"
 #include "base/status.hpp"
+#include "further_calls.hpp"
+#include "handshake.hpp"
 #include "membership/membership.hpp"
 #include "membership/world.hpp"
 #include "net/descriptor.hpp"
 #include "net/loop.hpp"
-#include "net/pending_peers.hpp"
 #include "net/socket.hpp"
 #include "net/stream.hpp"
 #include "ways.hpp"
+#include "workers.hpp"
 
 namespace tutti {
 
@@ -46,13 +48,11 @@ public:
         // OUT_OF_MEMORY, and instead of the one before: this process has too little for a
         // connection to that rank, or for one of a rank that has not said who it is (nobody).
         std::function<void(int peer, const Status& why)> lacking;
-        // A further connection, which may come before the first one. With a proof, it is that
-        // rank's only if the proof comes on it before all else. None comes unless this is given.
-        std::function<void(int peer, net::Socket connection,
-                           const std::optional<membership::Token>& proof)>
-            joined{};
+        // A further connection, which may come before the first one. None comes unless this is
+        // given.
+        FurtherCalls::Joined joined{};
     };
-    static constexpr size_t handshake_bytes = 32;  // what a caller says first
+    static constexpr size_t handshake_bytes = sizeof(Handshake);  // what a caller says first
 
     // Listens from here on.
     Connector(World& world, Events events, FurtherConnections further = {});
@@ -74,133 +74,58 @@ public:
     [[nodiscard]] bool has_begun(int peer);
 
 private:
-    static constexpr size_t most_connecting = 8;
-    // The answer to a call that the other side's replaces.
-    static constexpr membership::Token dropped{};
-    struct Endpoint {
-        int port = 0;
-        membership::Token secret{};
-    };
-    enum class State {
-        None,
-        Connecting,
-        ShakingHands,  // connected, until the other side has answered
-        AwaitingPeer,  // the peer's own connection replaces this rank's
-        Connected
-    };
-    struct Attempt {  // to connect to a rank
-        Deadline::Clock::time_point next;
-        int64_t timeout_ms;
-        Deadline until;
-        std::vector<std::string> strangers{};  // hosts at whose addresses somebody else answers
-        bool is_under_way = false;             // a thread sees to it
-    };
-    struct Worker {  // ends when it has nothing more to do
-        std::thread thread;
-        bool is_running = false;
-    };
-    struct Peer {
-        State state = State::None;
-        bool known = false;
-        Endpoint endpoint;
-        net::Socket early;  // its connection came before its address
-        // How often it has asked to be called, since this rank began to call: its calls fail, too.
-        int asked = 0;
-    };
-    struct Caller {
-        int rank;
-        bool joins;  // has a connection already
-    };
-    struct FurtherCall {
-        int peer;
-        Way way;
-    };
-    struct Incoming {  // on the loop
-        std::unique_ptr<net::Stream> stream;
-        std::string received;
-    };
-    struct Greeted {  // somebody answers, who has not said yet that it is that rank; on the loop
-        std::unique_ptr<net::Stream> stream;
-        std::string received;
-        std::string host;
-        bool is_last;  // of the addresses
-        Deadline until;
-        Attempt then;  // if it is another one
-    };
+    using Endpoint = RankEndpoint;
 
-    void accept(int descriptor);
-    bool make_room(const Status& exhaustion);
-    void keep_spare() noexcept;
-    [[nodiscard]] bool expects_anyone();
-    void receive(int incoming, std::span<const std::byte> bytes);
-    [[nodiscard]] Caller find_caller(const std::string& handshake) const;
-    void take_call(const Incoming& incoming);
+    // Events.
+    void call_back(int peer);
+    void lose(int peer);
+    void hear_call(const std::string& received, net::Stream& stream);
     void accept_further(int peer, net::Socket connection) noexcept;
     void accept_peer(int peer, net::Socket connection);
     void answer(int peer, net::Socket connection);
-    void call_instead(int peer);
-    Status start_connecting(int peer, Attempt attempt) TUTTI_REQUIRES(mutex_);
-    void keep_running(Worker& worker, void (Connector::*work)(Worker&) noexcept)
-        TUTTI_REQUIRES(mutex_);
-    void keep_connecting() TUTTI_REQUIRES(mutex_);
-    std::map<int, Attempt>::iterator next_attempt() TUTTI_REQUIRES(mutex_);
+    void report_exhaustion(const Status& exhaustion);
+    void take_answer(int peer, const Answers::Taken& taken, const membership::Token& answer,
+                     net::Stream& stream);
+    void lose_answer(int peer, Answers::Taken taken, Status why);
+
+    // Actions. `decide` makes one of the facts, with the lock; it is carried out without.
+    template <typename Decide>
+    void follow(int peer, Status why, Decide&& decide);
+    [[nodiscard]] Status provide_caller(int peer) TUTTI_REQUIRES(mutex_);
     void fail(int peer, Status why);
+    void call_all(size_t worker) noexcept;
+    void call(const Attempts::Call& call, const Endpoint& endpoint) noexcept;
+    void shake_hands(const Attempts::Call& call, const Endpoint& endpoint);
+
+    [[nodiscard]] bool has_address(int peer) const TUTTI_REQUIRES(mutex_) {
+        return endpoints_[static_cast<size_t>(peer)].has_value();
+    }
+    [[nodiscard]] Endpoint endpoint_of(int peer) const TUTTI_REQUIRES(mutex_) {
+        return endpoints_[static_cast<size_t>(peer)].value_or(Endpoint{});
+    }
     // The same for ranks of one host.
     [[nodiscard]] const std::vector<std::string>& way_to(int peer) const {
         return routes_.by_rank[static_cast<size_t>(peer)];
     }
-    static Attempt first_attempt();
-    Status begin_connecting(int peer, Attempt attempt) TUTTI_REQUIRES(mutex_);
-    [[nodiscard]] bool is_closed_way(int peer, const Status& why) const TUTTI_REQUIRES(mutex_);
-    void connect_back(int peer);
-    void give_up(int peer);
-    void connect_all(Worker& worker) noexcept;
-    void connect(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt then) noexcept;
-    void shake_hands(int peer, const Endpoint& endpoint, const Attempt& attempt, Attempt& then);
-    void call_again(int peer, Attempt attempt, Status why) noexcept;
-    void want_further(int peer, const net::Socket& first) noexcept;
-    void call_all_further(Worker& worker) noexcept;
-    void call_further(const FurtherCall& call) noexcept;
-    [[nodiscard]] int descriptors_kept() const;
-    bool advance(int peer, State from, State to);
-
-    void await_answer(int peer, Greeted greeted, int descriptor) noexcept;
-    void receive_answer(int peer, std::span<const std::byte> bytes) noexcept;
-    void take_answer(int peer, Greeted& greeted);
-    void miss_answers() noexcept;
-    void lose_answer(int peer, Greeted greeted, Status why) noexcept;
-    bool is_greeting(int peer);
 
     World& world_;
     const Events events_;
-    const FurtherConnections further_;
     const std::shared_ptr<net::Loop> loop_;
     const net::Descriptor cancel_;  // readable: this ends
-    Routes routes_;
+    const Routes routes_;
     Endpoint own_;
 
     Mutex mutex_;
-    std::vector<Peer> peers_ TUTTI_GUARDED_BY(mutex_);
-    std::map<int, Attempt> attempts_ TUTTI_GUARDED_BY(mutex_);        // by rank, for the threads
-    std::deque<FurtherCall> further_calls_ TUTTI_GUARDED_BY(mutex_);  // for a thread of their own
-    // Ways on which a call did not come through: who is behind one is asked to call at once, which
-    // it would be anyway, later. This rank calls only if that does not help.
-    std::set<std::vector<std::string>> hidden_ TUTTI_GUARDED_BY(mutex_);
-    Condition changed_;
-    std::array<Worker, most_connecting> connecting_ TUTTI_GUARDED_BY(mutex_);
+    std::vector<std::optional<Endpoint>> endpoints_ TUTTI_GUARDED_BY(mutex_);  // by rank
+    std::map<int, net::Socket> early_ TUTTI_GUARDED_BY(mutex_);  // calls that came before these
+    Attempts attempts_ TUTTI_GUARDED_BY(mutex_);
+    Condition changed_;  // attempts_
+    Workers callers_ TUTTI_GUARDED_BY(mutex_);
     bool is_awaited_ TUTTI_GUARDED_BY(mutex_) = false;  // one of them waits for the next attempt
-    bool is_ending_ TUTTI_GUARDED_BY(mutex_) = false;
-    Worker further_worker_ TUTTI_GUARDED_BY(mutex_);
 
-    // loop thread only
-    // Given up to hear who calls when no other is left: only then it is known whom that concerns.
-    net::Descriptor spare_;
-    int last_incoming_ = 0;
-    std::map<int, Incoming> incoming_;
-    std::map<int, Greeted> greeted_;    // by rank
-    std::optional<net::Timer> looks_;   // after those who do not answer
-    net::PendingPeers<int> strangers_;  // all of them
-    std::unique_ptr<net::Listener> listener_;
+    std::optional<FurtherCalls> further_;
+    std::optional<Answers> answers_;    // loop thread only
+    std::optional<Acceptor> acceptor_;  // loop thread only
 };
 
 }  // namespace tutti
