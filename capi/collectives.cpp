@@ -248,7 +248,7 @@ tutti_status tutti_monitored_barrier(tutti_group* group, int32_t wait_all_ranks,
         capi::check_flag(static_cast<uint32_t>(wait_all_ranks), "wait_all_ranks");
         const tutti_call_options given = capi::read_call_options(options, false);
         capi::refuse_stream(given);
-        pin->run(tutti::MonitoredBarrier{wait_all_ranks != 0}, given.timeout_ms);
+        pin->monitored_barrier(wait_all_ranks != 0, given.timeout_ms);
     });
 }
 

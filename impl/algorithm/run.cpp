@@ -31,7 +31,6 @@ void run_alone(const FlatCall& call) {
     switch (call.kind) {
         case Kind::Broadcast:
         case Kind::Barrier:
-        case Kind::MonitoredBarrier:
             return;
         case Kind::AllGather:
         case Kind::Gather:
@@ -81,8 +80,7 @@ void run(Exchange& exchange, const FlatCall& call) {
             return all_reduce_addends(exchange, call.inputs, call.output(), reduction_of(call));
         case Kind::Alloc:
             return alloc(exchange, *call.alloc);
-        case Kind::MonitoredBarrier:  // the group's membership does it
-        case Kind::Coalesced:         // each of its calls has an Exchange of its own
+        case Kind::Coalesced:  // each of its calls has an Exchange of its own
             TUTTI_ASSERT(false);
     }
 }

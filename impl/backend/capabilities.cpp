@@ -16,7 +16,6 @@ enum class Data { None, Elements, Reduced };
 Data data_of(Kind kind) {
     switch (kind) {
         case Kind::Barrier:
-        case Kind::MonitoredBarrier:
         case Kind::ByteStrings:
         case Kind::Alloc:
         case Kind::Coalesced:

@@ -78,10 +78,10 @@ constexpr NumberSet every_kind = NumberSet::of(
     CallKind::Broadcast, CallKind::AllReduce, CallKind::Barrier, CallKind::Reduce,
     CallKind::AllGather, CallKind::AllGatherIntoTensor, CallKind::Gather, CallKind::Scatter,
     CallKind::ReduceScatter, CallKind::ReduceScatterTensor, CallKind::AllToAll,
-    CallKind::AllToAllSingle, CallKind::MonitoredBarrier, CallKind::Coalesced,
-    CallKind::BroadcastObjects, CallKind::AllGatherObjects, CallKind::GatherObjects,
-    CallKind::ScatterObjects, CallKind::BroadcastBytes, CallKind::AllGatherBytes,
-    CallKind::GatherBytes, CallKind::ScatterBytes, CallKind::AllReduceAddends, CallKind::Alloc);
+    CallKind::AllToAllSingle, CallKind::Coalesced, CallKind::BroadcastObjects,
+    CallKind::AllGatherObjects, CallKind::GatherObjects, CallKind::ScatterObjects,
+    CallKind::BroadcastBytes, CallKind::AllGatherBytes, CallKind::GatherBytes,
+    CallKind::ScatterBytes, CallKind::AllReduceAddends, CallKind::Alloc);
 
 // Default: all that a backend for the CPU can do, inline.
 struct Capabilities {

@@ -15,7 +15,6 @@
 #include "coalescing.hpp"
 #include "gather.hpp"
 #include "message.hpp"
-#include "monitored_barrier.hpp"
 #include "reduce.hpp"
 #include "reduce_scatter.hpp"
 #include "reduce_scatter_tensor.hpp"

@@ -34,7 +34,6 @@ struct FlatCall {
         Scatter,           // an output; on the root an input for each rank, all of one size
         ReduceScatter,     // an input for each rank; an output
         AllToAll,          // an input and an output for each rank
-        MonitoredBarrier,  // nothing
         ByteStrings,       // as `byte_strings` says
         AllReduceAddends,  // any number of inputs, which may differ between ranks; an output
         Alloc,             // as `alloc` says
@@ -53,8 +52,7 @@ struct FlatCall {
 
     Kind kind = Kind::Barrier;
     Sizes sizes = Sizes::Even;
-    bool in_place = false;        // all_to_all: the outputs take the place of the inputs
-    bool wait_all_ranks = false;  // monitored_barrier: name all that are missing, not the first
+    bool in_place = false;  // all_to_all: the outputs take the place of the inputs
     tutti_dtype dtype = TUTTI_UINT8;
     Device device{};            // of all pieces
     int root = -1;              // of kinds that have one

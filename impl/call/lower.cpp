@@ -86,12 +86,6 @@ FlatCall lower(Barrier&& call, int /*rank*/, int /*size*/) {
     return begin(Kind::Barrier, call);
 }
 
-FlatCall lower(MonitoredBarrier&& call, int /*rank*/, int /*size*/) {
-    FlatCall flat = begin(Kind::MonitoredBarrier, call);
-    flat.wait_all_ranks = call.wait_all_ranks;
-    return flat;
-}
-
 FlatCall lower(Reduce&& call, int rank, int /*size*/) {
     FlatCall flat = begin_reduction(Kind::Reduce, call);
     flat.inputs.add(call.input.bytes());

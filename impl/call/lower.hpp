@@ -14,7 +14,6 @@ FlatCall lower(Broadcast&& call, int rank, int size);
 FlatCall lower(AllReduce&& call, int rank, int size);
 FlatCall lower(AllReduceAddends&& call, int rank, int size);
 FlatCall lower(Barrier&& call, int rank, int size);
-FlatCall lower(MonitoredBarrier&& call, int rank, int size);
 FlatCall lower(Reduce&& call, int rank, int size);
 FlatCall lower(AllGather&& call, int rank, int size);
 FlatCall lower(AllGatherIntoTensor&& call, int rank, int size);

@@ -12,8 +12,7 @@ namespace {
 
 // The library moves these for itself, or ranks of any device have in common.
 bool has_no_device(const FlatCall& call) {
-    return call.kind == FlatCall::Kind::ByteStrings ||
-           call.kind == FlatCall::Kind::MonitoredBarrier || call.kind == FlatCall::Kind::Alloc;
+    return call.kind == FlatCall::Kind::ByteStrings || call.kind == FlatCall::Kind::Alloc;
 }
 
 // Its buffers are in memory of the CPU, if it is on no other device.

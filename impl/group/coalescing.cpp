@@ -23,8 +23,8 @@ bool has_buffers(const FlatCall& call) {
 
 bool can_be_coalesced(const FlatCall& call) {
     using Kind = FlatCall::Kind;
-    return call.kind != Kind::MonitoredBarrier && call.kind != Kind::ByteStrings &&
-           call.kind != Kind::Alloc && call.kind != Kind::Coalesced;
+    return call.kind != Kind::ByteStrings && call.kind != Kind::Alloc &&
+           call.kind != Kind::Coalesced;
 }
 
 }  // namespace

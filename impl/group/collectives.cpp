@@ -7,6 +7,7 @@
 #include "group.hpp"
 #include "in_flight.hpp"
 #include "posted.hpp"
+#include "turn.hpp"
 
 namespace tutti {
 
@@ -132,22 +133,6 @@ void Group::refuse_addends() const {
                     label(), " was not"));
 }
 
-// One after the other, in an order that all ranks share. A turn that does not come in time ends the
-// group, and with it what is in front.
-template <typename Job>
-void Group::take_turn(const Fingerprint& call, const Deadline& until, Job&& job) {
-    Status late;
-    const auto in_turn = [&](uint64_t sequence) {
-        if (!late.ok()) throw Error(late);
-        job(sequence);
-    };
-    ticket_queue_->run(until, in_turn, [&](uint64_t sequence) {
-        late = fail({TUTTI_ERR_TIMEOUT, -1, 0,
-                     "timed out waiting for this rank's earlier collectives to end"},
-                    call, sequence, false);
-    });
-}
-
 // The call was issued on a sound group; one in front of it may have failed since. Ranks have then
 // left that one at different places, so what this one sent would be taken for a part of it.
 void Group::check_turn() const {
@@ -171,19 +156,9 @@ void Group::run_flat(FlatCall call, const Terms& terms) {
         return run_posted(route, std::move(call), span_of(terms.timeout_ms), std::move(use));
     }
     const Deadline until = deadline_here(terms.timeout_ms);
-    take_turn(call.fingerprint, until, [&](uint64_t sequence) {
-        const InOperation inside(as_operator());
-        try {
-            check_turn();
-            prepare(call, sequence, until);
-            if (!pass_monitored_barrier(call, sequence, until)) {
-                route.inlined->run(call, sequence, until);
-            }
-            if (call.alloc) share_memory(*call.alloc, sequence, until);
-        } catch (...) {
-            throw Error(fail(current_status(), call.fingerprint, sequence));
-        }
-        membership_->ended(sequence);
+    run_in_turn(call.fingerprint, until, [&](uint64_t sequence) {
+        route.inlined->run(call, sequence, until);
+        if (call.alloc) share_memory(*call.alloc, sequence, until);
     });
     if (terms.stream == nullptr || use.empty()) return;
     route.staged->keep(call.device, terms.stream,
@@ -224,14 +199,11 @@ void Group::post(const Route& route, FlatCall& call, uint64_t sequence, const De
     Status status;
     try {
         check_turn();
-        prepare(call, sequence, until);
-        if (!pass_monitored_barrier(call, sequence, until)) {
-            if (route.inlined == nullptr || route.staged != nullptr) {
-                return route.backend->post({std::move(call), sequence, until},
-                                           work.shared_from_this());
-            }
-            route.inlined->run(call, sequence, until);
+        prepare(call.fingerprint, sequence, until);
+        if (route.inlined == nullptr || route.staged != nullptr) {
+            return route.backend->post({std::move(call), sequence, until}, work.shared_from_this());
         }
+        route.inlined->run(call, sequence, until);
     } catch (...) {
         status = current_status();
     }

@@ -8,7 +8,9 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "group.hpp"
+#include "in_flight.hpp"
 #include "membership/membership.hpp"
+#include "turn.hpp"
 
 namespace tutti {
 
@@ -101,27 +103,31 @@ std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequ
     }
 }
 
-void Group::compare_calls(const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
+void Group::compare_calls(const Fingerprint& call, uint64_t sequence, const Deadline& deadline) {
     if (size_ == 1) return;
-    const Fingerprint& mine = call.fingerprint;
     const auto claims = take_step(
-        mine, sequence,
-        {.key = "compare", .payload = claim(mine, sequence), .omitted = "did not call it"},
+        call, sequence,
+        {.key = "compare", .payload = claim(call, sequence), .omitted = "did not call it"},
         deadline);
     if (const Status mismatch = judge(claims); !mismatch.ok()) throw Error(mismatch);
 }
 
-bool Group::pass_monitored_barrier(const FlatCall& call, uint64_t sequence,
-                                   const Deadline& deadline) {
-    if (call.kind != FlatCall::Kind::MonitoredBarrier) return false;
-    if (size_ == 1) return true;
-    take_step(call.fingerprint, sequence,
-              {.key = "monitored_barrier",
-               .omitted = "failed to pass the monitored barrier",
-               .names_all = call.wait_all_ranks,
-               .rank_0_decides = true},
-              deadline);
-    return true;
+void Group::monitored_barrier(bool wait_all_ranks, int64_t timeout_ms) {
+    const Fingerprint call{CallKind::MonitoredBarrier, 0, 0, -1, 0};
+    const char* const name = name_of(call.kind);
+    check_may_wait(name);
+    const profile::Range range = range_of(call);
+    const InFlight entry(*this, name);
+    const Deadline until = deadline_here(timeout_ms);
+    run_in_turn(call, until, [&](uint64_t sequence) {
+        if (size_ == 1) return;
+        take_step(call, sequence,
+                  {.key = "monitored_barrier",
+                   .omitted = "failed to pass the monitored barrier",
+                   .names_all = wait_all_ranks,
+                   .rank_0_decides = true},
+                  until);
+    });
 }
 
 }  // namespace tutti

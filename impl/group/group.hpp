@@ -134,6 +134,10 @@ public:
         return start_flat(check_and_lower(call), terms, std::move(deliver));
     }
 
+    // A collective of the membership alone: all ranks arrive. TIMEOUT names the rank that has not,
+    // or, of rank 0, all that have not.
+    void monitored_barrier(bool wait_all_ranks, int64_t timeout_ms);
+
     // The stream waits for a work that others poll for; this thread until it is enqueued. Throws if
     // it has failed. Null: the work is on the caller's stream.
     static void hold(const Work& work, void* stream);
@@ -242,12 +246,10 @@ private:
     std::vector<std::string> take_step(const Fingerprint& call, uint64_t sequence, const Step& step,
                                        const Deadline& deadline);
     // With DETAIL, ranks compare their calls before any data move.
-    void prepare(const FlatCall& call, uint64_t sequence, const Deadline& deadline) {
+    void prepare(const Fingerprint& call, uint64_t sequence, const Deadline& deadline) {
         if (compares_first_) compare_calls(call, sequence, deadline);
     }
-    void compare_calls(const FlatCall& call, uint64_t sequence, const Deadline& deadline);
-    // False if the call is no monitored barrier.
-    bool pass_monitored_barrier(const FlatCall& call, uint64_t sequence, const Deadline& deadline);
+    void compare_calls(const Fingerprint& call, uint64_t sequence, const Deadline& deadline);
     void share_memory(const Alloc& call, uint64_t sequence, const Deadline& until);
     void adopt_backends();
     void give_up(Store& store, const Status& status) noexcept;
@@ -315,6 +317,8 @@ private:
     [[nodiscard]] Status cause_for_others(const Status& status, const std::string& operation) const;
     template <typename Job>
     void take_turn(const Fingerprint& call, const Deadline& until, Job&& job);
+    template <typename Job>
+    void run_in_turn(const Fingerprint& call, const Deadline& until, Job&& job);
     void run_posted(const Route& route, FlatCall call, const Span& span, MemoryUse use);
     void post(const Route& route, FlatCall& call, uint64_t sequence, const Deadline& until,
               Posted& work) noexcept;

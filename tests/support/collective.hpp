@@ -11,8 +11,8 @@ namespace tutti {
 
 using Collective =
     std::variant<Broadcast, AllReduce, Barrier, Reduce, AllGather, AllGatherIntoTensor, Gather,
-                 Scatter, ReduceScatter, ReduceScatterTensor, AllToAll, AllToAllSingle,
-                 MonitoredBarrier, ByteStrings, AllReduceAddends, Alloc, Coalesced>;
+                 Scatter, ReduceScatter, ReduceScatterTensor, AllToAll, AllToAllSingle, ByteStrings,
+                 AllReduceAddends, Alloc, Coalesced>;
 
 inline void check(const Collective& call, int rank, int size) {
     std::visit([rank, size](const auto& one) { check(one, rank, size); }, call);

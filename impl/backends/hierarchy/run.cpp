@@ -49,8 +49,8 @@ Server reducer_of(const Hosts& hosts, const FlatCall& call) {
 }
 
 // The function that runs such a call over hosts, the same on all ranks; null: the channel does.
-// That is for calls whose sizes only some ranks know, monitored_barrier, and byte strings that
-// differ from rank to rank.
+// That is for calls whose sizes only some ranks know, and byte strings that differ from rank to
+// rank.
 Server handler_for(const Hosts& hosts, const FlatCall& call) {
     switch (call.kind) {
         case Kind::Broadcast:
@@ -87,7 +87,6 @@ Server handler_for(const Hosts& hosts, const FlatCall& call) {
             };
         case Kind::Alloc:
             return alloc;
-        case Kind::MonitoredBarrier:
         case Kind::AllReduceAddends:
         case Kind::Coalesced:  // each of its calls has a context of its own
             return nullptr;

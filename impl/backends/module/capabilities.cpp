@@ -77,8 +77,7 @@ Capabilities describe(const tutti_backend_table& table, const std::string& setti
     Capabilities can;
     can.completion = read_completion(said.completion, table, owner);
     can.devices = NumberSet(said.devices);
-    const NumberSet own = NumberSet::of(CallKind::MonitoredBarrier);
-    can.kinds = NumberSet((said.kinds & collectives)).with(own);
+    can.kinds = NumberSet(said.kinds & collectives);
     can.dtypes = NumberSet(said.dtypes);
     for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; ++dtype) {
         can.ops.set(dtype, NumberSet(said.ops[dtype]));

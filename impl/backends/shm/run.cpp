@@ -53,8 +53,6 @@ Server handler_for(const FlatCall& call) {
             };
         case Kind::AllToAll:
             return run_all_to_all;
-        case Kind::MonitoredBarrier:  // only the channel finds missing ranks
-            return nullptr;
         case Kind::ByteStrings:
             return [](Team& team, const FlatCall& one) { byte_strings(team, *one.byte_strings); };
         case Kind::AllReduceAddends:

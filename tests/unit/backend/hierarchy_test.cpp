@@ -182,7 +182,8 @@ void failures_among_some_ranks_name_those_of_the_group(void**) {
         }
         shm::Team team(std::move(results[static_cast<size_t>(rank)].here), world.membership(rank));
         require(team.rank() == rank / 2 && team.size() == 2, "its place in the team");
-        team.begin(rank == 1 ? print : fingerprint(MonitoredBarrier{}), 2, ample());
+        team.begin(rank == 1 ? print : Fingerprint{CallKind::MonitoredBarrier, 0, 0, -1, 0}, 2,
+                   ample());
         try {
             shm::barrier(team);
             require(false, "the mismatch went unnoticed");

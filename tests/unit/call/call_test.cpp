@@ -86,7 +86,6 @@ void a_call_reads_well(void**) {
                         "all_to_all_single #2 (float32 × 4)");
     assert_string_equal(text(AllToAllSingle{view, view, {4}, {}}, 2).c_str(),
                         "all_to_all_single #2 (float32 in pieces)");
-    assert_string_equal(text(MonitoredBarrier{true}, 2).c_str(), "monitored_barrier #2");
     assert_string_equal(call_name(Collective(Barrier{})), "barrier");
     assert_string_equal(call_name(Collective(Broadcast{})), "broadcast");
     assert_string_equal(call_name(Collective(AllReduce{})), "all_reduce");

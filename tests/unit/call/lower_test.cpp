@@ -103,7 +103,6 @@ void what_only_some_calls_have_is_kept(void**) {
     flat = lower(AllReduceAddends{{inputs.begin(), inputs.end()}, at(0, 4), exact}, 0, ranks);
     assert_true(flat.op.is_reproducible());
     assert_int_equal(flat.inputs.size(), 3);
-    assert_true(lower(MonitoredBarrier{true}, 0, ranks).wait_all_ranks);
     const Alloc alloc{100};
     flat = lower(alloc, 0, ranks);
     assert_ptr_equal(flat.alloc->outcome.get(), alloc.outcome.get());

@@ -190,8 +190,6 @@ void what_the_backend_cannot_do_is_refused_before_anything_moves(void**) {
         refuses(!can.kinds.has(CallKind::Gather), "gather", [&] {
             group.run(Gather{view, {}, 1 - rank}, 0);
         });
-        refuses(!can.kinds.has(CallKind::MonitoredBarrier), "monitored_barrier",
-                [&] { group.start(MonitoredBarrier{}, 0); });
         const bool lacks_words = !can.dtypes.has(TUTTI_BFLOAT16);
         refuses(lacks_words, "all_reduce of bfloat16", [&] {
             group.run(AllReduce{words, words, TUTTI_SUM}, 0);
@@ -319,7 +317,7 @@ void use_both(Group& group) {
     require(mine.data[3] == group.size() * group.size(), "the sum on the device");
     const Status lacking = status_of([&] { group.run(Gather{there, {}, group.size()}, 0); });
     require(lacking.code != TUTTI_OK, "the device's backend cannot gather");
-    group.run(MonitoredBarrier{}, 0);
+    group.monitored_barrier(false, 0);
     group.run(Barrier{}, 0);
 }
 
@@ -362,7 +360,7 @@ void a_map_without_the_cpu_refuses_its_buffers(void**) {
                                           channel_name(), "\" does"),
                 status.message);
         group->run(Barrier{}, 0);
-        group->run(MonitoredBarrier{}, 0);
+        group->monitored_barrier(false, 0);
     });
 }
 
