@@ -86,6 +86,28 @@ static void a_rank_that_has_left_is_named(void** state) {
     team_expect_ends(all, -1);
 }
 
+static void a_rank_that_dies_while_all_leave_holds_up_nobody(void** state) {
+    team* const all = (team*)*state;
+    const int32_t victim = 1;
+    all->size = RANKS;
+    for (int32_t rank = 0; rank < RANKS; ++rank) {
+        const char* const* const variables =
+            rank == victim
+                ? LIST("TUTTI_HEARTBEAT_TIMEOUT_MS=0", "TUTTI_FAKE_NCCL_DIES_IN_FINALIZE=1")
+                : PATIENT;
+        team_start(all, rank, rank, variables, LIST("init", "call all_reduce", "destroy"));
+    }
+    for (int32_t index = 0; index < RANKS; ++index) {
+        EXPECT_DONE(all, index, "init");
+        EXPECT_DONE(all, index, "call");
+    }
+    for (int32_t index = 0; index < RANKS; ++index) {
+        if (index != victim) EXPECT_DONE(all, index, "destroy");
+    }
+    team_expect_ends(all, victim);
+    assert_true(WIFSIGNALED(team_await_end(all, victim)));
+}
+
 static void a_group_serves_the_cpu_beside_nccl(void** state) {
     team* const all = (team*)*state;
     team_start_all(all, RANKS, PATIENT, LIST("init", "cpu", "call all_reduce", "cpu", "destroy"));
@@ -106,6 +128,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_that_is_stopped_is_named_and_learns_that_it_was_dropped),
         TEAM_TEST(a_rank_that_never_comes_is_named),
         TEAM_TEST(a_rank_that_has_left_is_named),
+        TEAM_TEST(a_rank_that_dies_while_all_leave_holds_up_nobody),
         TEAM_TEST(a_group_serves_the_cpu_beside_nccl),
     };
     if (argc < 2) return 2;

@@ -344,11 +344,16 @@ void Communicator::end(const Failure& why, Batch& failed) {
     under_way_.clear();
 }
 
-// On a thread of its own, since it may take long.
+// Runs on a thread of its own, since it may take long. The abort ends a finalize that hangs; one
+// that has just begun, or ends by itself, is not disturbed.
 void Communicator::end_comm(Comm comm, Batch calls) noexcept {
     try {
         const cuda::InContext context(nccl_.driver(), device_);
         Windows windows;
+        {
+            Lock lock(mutex_);
+            ended_.wait_for(lock, drain_time, [this] { return !is_finalizing_; });
+        }
         if (calls.empty()) {
             Lock lock(mutex_);
             const bool has_some = !windows_.empty() && registering_ == nullptr;
@@ -403,14 +408,39 @@ void Communicator::leave() {
             free_later(std::exchange(windows_, {}));
             give_device();
         }
-        nccl_.check(nccl_.comm_finalize(comm_), "ncclCommFinalize", comm_);
-        while (!is_settled()) {
+        const auto finalizing = begin_finalize(lock);
+        while (stage_ == Stage::Leaving) {
+            if (finalizing->has_returned()) {
+                nccl_.check(finalizing->result, "ncclCommFinalize", comm_);
+                if (is_settled()) stage_ = Stage::Left;
+            }
             if (std::chrono::steady_clock::now() > until) return;  // then it is aborted
-            ended_.wait_for(lock, rest);
-            if (stage_ != Stage::Leaving) return;
+            if (stage_ == Stage::Leaving) ended_.wait_for(lock, rest);
         }
-        stage_ = Stage::Left;
     } catch (const Failure&) {  // as well
+    }
+}
+
+// NCCL waits in it for the other ranks, if it blocks. So no lock is held: an abort must be able to
+// end it.
+std::shared_ptr<Communicator::Start> Communicator::begin_finalize(Lock& lock) {
+    is_finalizing_ = true;
+    const auto finalize = [self = shared_from_this(), comm = comm_](Comm*, Config*) {
+        const Result result = self->nccl_.comm_finalize(comm);
+        const Lock ended(self->mutex_);
+        self->is_finalizing_ = false;
+        self->ended_.notify_all();
+        return result;
+    };
+    lock.unlock();
+    try {
+        auto begun = begin(finalize, settings_.config);
+        lock.lock();
+        return begun;
+    } catch (const Failure&) {  // no thread for it
+        lock.lock();
+        is_finalizing_ = false;
+        throw;
     }
 }
 

@@ -116,6 +116,7 @@ private:
     void await_split(const tutti_backend_place& place, int color);
     void adopt(std::shared_ptr<Start> start, int device);
     void end_now(const Failure& why);
+    [[nodiscard]] std::shared_ptr<Start> begin_finalize(Lock& lock);
     void finish(const Batch& calls) const;
     void end_comm(Comm comm, Batch calls) noexcept;
     void release() noexcept;
@@ -154,6 +155,7 @@ private:
     size_t ahead_ = 0;              // these, the first that wait
     std::shared_ptr<Start> registering_;
     cuda::Event last_use_ = nullptr;  // the end of the last call that was issued beside windows
+    bool is_finalizing_ = false;      // a thread is in ncclCommFinalize, which may take long
     int enders_ = 0;                  // threads that end the communicator
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -138,16 +139,28 @@ ncclResult_t message(bool sends, const void* memory, size_t count, ncclDataType_
     return add(std::move(call), comm, stream);
 }
 
-// For a blocking communicator, and for the end of any.
+// For a blocking communicator, and for the end of any. An abort by another thread ends it.
 ncclResult_t wait_for(Communicator& comm) {
+    const std::shared_ptr<Shared> shared = comm.shared;
     for (;;) {
         {
             const std::lock_guard lock(mutex());
+            if (shared->is_aborted) return ncclInternalError;  // and `comm` is gone
             const ncclResult_t result = poll(comm);
             if (result != ncclInProgress) return result;
         }
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
+}
+
+// TUTTI_FAKE_NCCL_DIES_IN_FINALIZE: this process dies once all other ranks wait for it there.
+void maybe_die(const Communicator& comm) {
+    const char* const given = std::getenv("TUTTI_FAKE_NCCL_DIES_IN_FINALIZE");
+    if (given == nullptr || std::strcmp(given, "1") != 0) return;
+    while (comm.shared->segment->finalized < comm.shared->ranks - 1) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    static_cast<void>(raise(SIGKILL));
 }
 
 void let_go(Communicator* comm) {
@@ -254,6 +267,7 @@ EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) 
 
 EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
     Communicator& one = of(comm);
+    maybe_die(one);
     {
         const std::lock_guard lock(mutex());
         if (is_in_progress(one)) report("ncclCommFinalize of a communicator that is in progress");
