@@ -2,44 +2,17 @@
 #include "reducer.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/thread.hpp"
 #include "device/watcher.hpp"
 #include "group/coalescing.hpp"
-#include "quantised.hpp"
-#include "short_floats.hpp"
 #include "verification.hpp"
 
 namespace tutti {
 
 namespace {
-
-constexpr size_t room_for_alignment = 64;  // of each bucket, of which there may be one a parameter
-
-size_t memory_for(const Parameters& parameters) {
-    size_t size = 0;
-    for (const Parameter& one : parameters) size += one.size() + room_for_alignment;
-    return size;
-}
-
-std::vector<int64_t> sizes_of(const BucketLayout& layout) {
-    std::vector<int64_t> sizes;
-    for (const BucketLayout::Bucket& one : layout.buckets()) {
-        sizes.push_back(static_cast<int64_t>(one.size()));
-    }
-    return sizes;
-}
-
-std::unique_ptr<const BucketLayout> lay_out(const Parameters& parameters,
-                                            std::span<const size_t> order,
-                                            const ReducerOptions& options) {
-    const BucketCaps caps{options.first_bucket_cap, options.bucket_cap};
-    return std::make_unique<const BucketLayout>(parameters,
-                                                assign_buckets(parameters, order, caps));
-}
 
 void destroy(Group& group) noexcept {
     try {
@@ -48,7 +21,7 @@ void destroy(Group& group) noexcept {
     }
 }
 
-// On a thread of its own: it may wait for other ranks.
+// Runs on a thread of its own: it may wait for other ranks.
 void destroy_beside(const std::shared_ptr<Group>& group) noexcept {
     try {
         start_thread("tutti-reducer", [group] { destroy(*group); }).detach();
@@ -63,6 +36,31 @@ bool is_to_come(const device::EventPointer& end) noexcept {
     } catch (const Error&) {
         return false;
     }
+}
+
+// Issues them together, as many at a time as one call takes without much memory.
+void broadcast(const ReducerModel& model, std::span<const View> buffers, int root,
+               const Device& device) {
+    constexpr size_t max_calls = 512;
+    void* const stream = device.type == TUTTI_CPU ? nullptr : model.options.stream;
+    for (size_t begin = 0; begin < buffers.size(); begin += max_calls) {
+        Coalescing calls(model.group, device);
+        for (const View& one : buffers.subspan(begin, std::min(max_calls, buffers.size() - begin)))
+            calls.collect(Broadcast{one, root});
+        model.group->run(calls.end(), {0, stream});
+    }
+}
+
+// Sends those on the CPU, then those on the reducer's device: a call has one.
+void broadcast(const ReducerModel& model, const Gradients& memory, std::span<const View> buffers,
+               int root) {
+    if (!memory.is_on_device()) return broadcast(model, buffers, root, {});
+    std::vector<View> on_cpu, on_device;
+    for (const View& one : buffers) {
+        (one.device.type == TUTTI_CPU ? on_cpu : on_device).push_back(one);
+    }
+    broadcast(model, on_cpu, root, {});
+    broadcast(model, on_device, root, memory.device());
 }
 
 }  // namespace
@@ -81,228 +79,139 @@ std::shared_ptr<Reducer> Reducer::create(Group& parent, Parameters parameters,
     auto group = make_reducer_group(parent, parameters, order, options);
     const std::shared_ptr<Reducer> reducer(
         new Reducer(std::move(group), std::move(parameters), order, options));
-    if (options.initial_broadcast) reducer->broadcast(values, 0);
-    reducer->log_start();
-    reducer->thread_ = start_thread("tutti-reducer", [it = reducer.get()] { it->serve(); });
+    if (options.initial_broadcast) {
+        broadcast(reducer->model_, reducer->buckets_.memory(), values, 0);
+    }
+    {
+        const Lock lock(reducer->progress_.mutex);
+        reducer->statistics_.log_start();
+    }
+    reducer->server_.start();
     return reducer;
 }
 
 Reducer::Reducer(std::shared_ptr<Group> group, Parameters parameters, const Indices& order,
                  const ReducerOptions& options)
-    : group_(std::move(group)),
-      parameters_(std::move(parameters)),
-      options_(options),
-      gradients_(*group_, parameters_.front().device, memory_for(parameters_), options.stream),
-      layout_(lay_out(parameters_, order, options)),
-      first_bucket_sizes_(sizes_of(*layout_)),
-      slots_(std::make_unique<Slot[]>(parameters_.size())),
-      used_(std::make_unique<std::atomic<uint8_t>[]>(parameters_.size())),
-      pending_(std::make_unique<std::atomic<int64_t>[]>(parameters_.size())),
-      arrivals_(parameters_.size()) {
-    if (options.static_graph) {
-        for (size_t i = 0; i < parameters_.size(); ++i) slots_[i].expected = any_number;
-    }
-    if (options.keep_micro_batches == 0) {
-        reduction_ = all_reducing();
-        return;
-    }
-    auto kept = std::make_unique<MicroBatches>(group_, options_, gradients_.data(),
-                                               memory_for(parameters_));
-    micro_batches_ = kept.get();
-    reduction_ = std::move(kept);
-}
+    : model_{std::move(group), std::move(parameters), options},
+      buckets_(model_, order),
+      pass_(model_.size(), options),
+      waits_(model_.group, buckets_.memory()),
+      reductions_(model_, buckets_, waits_),
+      progress_(pass_, buckets_.memory().is_on_device()),
+      statistics_(model_, buckets_, pass_, reductions_),
+      server_({model_, buckets_, pass_, reductions_, waits_, progress_, statistics_}, this) {}
 
 Reducer::~Reducer() {
-    bool is_idle = false;
-    device::EventPointer end;
-    {
-        const Lock lock(mutex_);
-        stopping_ = true;
-        is_idle = !is_reducing_ && failure_.ok();
-        end = end_.event;
-        changed_.notify_all();
-    }
-    if (is_idle && is_to_come(end)) {
+    waits_.stop();
+    const PassProgress::Stopped stopped = progress_.stop();
+    if (stopped.is_idle && is_to_come(stopped.end)) {
         // The device has what the program counts on, perhaps still before it.
-        device::Watcher::of_process().add({end, [group = group_](const Status&) {
+        device::Watcher::of_process().add({stopped.end, [group = model_.group](const Status&) {
                                                destroy_beside(group);
                                                return device::EventPointer();
                                            }});
     } else {
-        destroy(*group_);  // what the thread waits for ends
+        destroy(*model_.group);  // what the thread waits for ends
     }
-    if (thread_.joinable()) thread_.join();
-    const Lock lock(mutex_);
-    if (work_) work_->finish({TUTTI_ERR_ABORTED, -1, 0, "the reducer was released"});
+    server_.join();
+    std::shared_ptr<Work> work;
+    {
+        const Lock lock(progress_.mutex);
+        work = progress_.take_work();
+    }
+    if (work) work->finish({TUTTI_ERR_ABORTED, -1, 0, "the reducer was released"});
 }
 
-// Issued together, as many at a time as one call takes without much memory.
-void Reducer::broadcast(std::span<const View> buffers, int root, const Device& device) {
-    constexpr size_t max_calls = 512;
-    void* const stream = device.type == TUTTI_CPU ? nullptr : options_.stream;
-    for (size_t begin = 0; begin < buffers.size(); begin += max_calls) {
-        Coalescing calls(group_, device);
-        for (const View& one : buffers.subspan(begin, std::min(max_calls, buffers.size() - begin)))
-            calls.collect(Broadcast{one, root});
-        group_->run(calls.end(), {0, stream});
-    }
-}
-
-// Those on the CPU, then those on the reducer's device: a call has one.
-void Reducer::broadcast(std::span<const View> buffers, int root) {
-    if (!gradients_.is_on_device()) return broadcast(buffers, root, {});
-    std::vector<View> on_cpu, on_device;
-    for (const View& one : buffers) {
-        (one.device.type == TUTTI_CPU ? on_cpu : on_device).push_back(one);
-    }
-    broadcast(on_cpu, root, {});
-    broadcast(on_device, root, gradients_.device());
-}
-
-void Reducer::check_index(size_t parameter) const {
-    if (parameter < parameters_.size()) return;
-    refuse("index is ", static_cast<int64_t>(parameter), "; the reducer has ", parameters_.size(),
+void Reducer::refuse_index(size_t parameter) const {
+    refuse("index is ", static_cast<int64_t>(parameter), "; the reducer has ", model_.size(),
            " parameters");
 }
 
 View Reducer::gradient(size_t parameter) const {
     check_index(parameter);
-    const Lock lock(mutex_);
-    return place_of(parameter);
-}
-
-GradientBucket Reducer::make_bucket(size_t index) const {
-    return {&layout_->buckets()[index], layout_->bucket(index, gradients_.data()), index,
-            layout_->buckets().size(), gradients_.stream()};
+    const Lock lock(progress_.mutex);
+    return buckets_.place_of(parameter);
 }
 
 GradientBucket Reducer::bucket(size_t index) const {
-    const Lock lock(mutex_);
-    if (index < layout_->buckets().size()) return make_bucket(index);
-    refuse("index is ", static_cast<int64_t>(index), "; the reducer has ",
-           layout_->buckets().size(), " buckets");
+    const Lock lock(progress_.mutex);
+    if (index < buckets_.count()) return buckets_.bucket(index);
+    refuse("index is ", static_cast<int64_t>(index), "; the reducer has ", buckets_.count(),
+           " buckets");
+}
+
+std::shared_ptr<const Object> Reducer::logging_data() const {
+    const Lock lock(progress_.mutex);
+    return statistics_.map();
 }
 
 void Reducer::check_sound() const {
-    Status status = failure_;
-    if (status.ok() && gradients_.is_on_device()) status = group_->end_of_calls();
+    Status status = progress_.failure();
+    if (status.ok() && buckets_.memory().is_on_device()) status = model_.group->end_of_calls();
     if (status.ok()) return;
     status.message = cat("the reducer has failed before: ", status.message);
     throw Error(std::move(status));
 }
 
-void Reducer::check_idle() const {
-    if (is_in_pass_) refuse("a pass has begun and not ended; tutti_reducer_finish ends it");
-    if (is_reducing_) refuse("the last pass is not done; wait for the work of its finish");
-}
-
-void Reducer::begin_forward() {
-    const Lock lock(mutex_);
-    timing_.begin_forward();
-}
-
-// In the same memory, so that no rank has to wait for another.
-void Reducer::rebuild() {
-    auto next = lay_out(parameters_, new_order_, options_);
-    if (!next->same_buckets(*layout_)) move_to(std::move(next));
-    rebuilt_bucket_sizes_ = sizes_of(*layout_);
-    new_order_.clear();
-}
-
-void Reducer::move_to(std::unique_ptr<const BucketLayout> next) {
-    const auto place = [&](const View& of) {
-        return static_cast<size_t>(of.bytes().data() - gradients_.data());
-    };
-    std::vector<Gradients::Move> moves;
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-        const View from = place_of(i);
-        const View to = next->gradient(i, parameters_[i].count, gradients_.data());
-        if (from.count > 0) moves.push_back({place(from), place(to), from.size()});
-    }
-    gradients_.move(moves, layout_->size());
-    layout_ = std::move(next);
-    ++generation_;
-}
-
 void Reducer::sync_buffers(std::span<const View> buffers, int root) {
     {
-        const Lock lock(mutex_);
+        const Lock lock(progress_.mutex);
         check_sound();
-        check_idle();
+        progress_.check_idle();
     }
-    if (root < 0 || root >= group_->size()) {
-        refuse("group_src is ", root, "; the group has ", group_->size(), " ranks");
+    const Group& group = *model_.group;
+    if (root < 0 || root >= group.size()) {
+        refuse("group_src is ", root, "; the group has ", group.size(), " ranks");
     }
+    const Gradients& memory = buckets_.memory();
     for (size_t i = 0; i < buffers.size(); ++i) {
         const Device& device = buffers[i].device;
-        if (device.type == TUTTI_CPU) need_cpu(parameters_, *group_, "a buffer on the CPU");
-        if (device.type == TUTTI_CPU || device == gradients_.device()) continue;
+        if (device.type == TUTTI_CPU) need_cpu(model_.parameters, group, "a buffer on the CPU");
+        if (device.type == TUTTI_CPU || device == memory.device()) continue;
         throw Error(
             TUTTI_ERR_UNSUPPORTED,
             cat("buffers[", i, "] is on ", describe(device), "; this reducer takes buffers ",
-                gradients_.is_on_device() ? "on the CPU and on " : "on ",
-                gradients_.is_on_device() ? describe(gradients_.device()) : "the CPU"));
+                memory.is_on_device() ? "on the CPU and on " : "on ",
+                memory.is_on_device() ? describe(memory.device()) : "the CPU"));
     }
     try {
-        broadcast(buffers, root);
+        broadcast(model_, memory, buffers, root);
     } catch (const Error& error) {
-        if (error.status().code != TUTTI_ERR_INVALID_ARGUMENT) fail(error.status());
+        if (error.status().code != TUTTI_ERR_INVALID_ARGUMENT) server_.fail(error.status());
         throw;
     }
 }
 
 void Reducer::set_reduction(std::unique_ptr<BucketReduction> reduction) {
-    const Lock lock(mutex_);
-    check_idle();
-    communicated_before_ += reduction_->communicated();
-    std::swap(reduction_, reduction);
+    const Lock lock(progress_.mutex);
+    progress_.check_idle();
+    reduction = reductions_.use(std::move(reduction));
 }
 
 void Reducer::set_hook(Hooked::Hook hook) {
-    if (micro_batches_ != nullptr) {
+    if (reductions_.micro_batches() != nullptr) {
         refuse("options.keep_micro_batches is not 0; exact sums of several gradients have no hook");
     }
-    if (!hook) return set_reduction(all_reducing());
-    set_reduction(std::make_unique<Hooked>(std::move(hook)));
+    set_reduction(reductions_.hooked(std::move(hook)));
 }
 
 void Reducer::check_can_compress() const {
-    if (micro_batches_ != nullptr) {
+    if (reductions_.micro_batches() != nullptr) {
         refuse("options.keep_micro_batches is not 0; exact sums are not compressed");
     }
-    const Lock lock(mutex_);
+    const Lock lock(progress_.mutex);
     check_sound();
-    check_idle();
-}
-
-std::unique_ptr<BucketReduction> Reducer::on_cpu(std::unique_ptr<BucketReduction> reduction) const {
-    if (!gradients_.is_on_device()) return reduction;
-    const auto await = [this](const device::EventPointer& event) { this->await({event, {}}); };
-    return std::make_unique<ThroughCpu>(std::move(reduction), gradients_, await);
-}
-
-std::unique_ptr<BucketReduction> Reducer::all_reducing() const {
-    auto all_reducing = std::make_unique<AllReducing>(group_, options_);
-    if (options_.predivide == 1) return all_reducing;
-    return on_cpu(std::move(all_reducing));
+    progress_.check_idle();
 }
 
 void Reducer::set_compression(Compression compression) {
     check_can_compress();
-    if (compression == Compression::None) {
-        return set_reduction(all_reducing());
-    }
-    need_cpu(parameters_, *group_, "compression");
-    int64_t most = 0;  // also of buckets to come
-    for (const Parameter& one : parameters_) most += floats_of({nullptr, one.count, one.dtype});
-    const auto dtype = compression == Compression::Float16 ? TUTTI_FLOAT16 : TUTTI_BFLOAT16;
+    if (compression == Compression::None) return set_reduction(reductions_.all_reducing());
+    need_cpu(model_.parameters, *model_.group, "compression");
     try {
-        if (compression == Compression::Quantised) {
-            return set_reduction(on_cpu(std::make_unique<Quantised>(group_, options_, most)));
-        }
-        set_reduction(on_cpu(std::make_unique<ShortFloats>(group_, options_, dtype, most)));
+        set_reduction(reductions_.compressing(compression));
     } catch (const Error& error) {
-        fail(error.status());
+        server_.fail(error.status());
         throw;
     }
 }
@@ -310,24 +219,23 @@ void Reducer::set_compression(Compression compression) {
 void Reducer::set_power_sgd(const PowerSgdOptions& options) {
     try {
         check_can_compress();
-        need_cpu(parameters_, *group_, "compression");
-        check_power_sgd(parameters_, options);
+        need_cpu(model_.parameters, *model_.group, "compression");
+        check_power_sgd(model_.parameters, options);
     } catch (const Error& error) {
         decline_power_sgd(error.status());
         throw;
     }
-    compare_power_sgd(*group_, parameters_, options);
+    compare_power_sgd(*model_.group, model_.parameters, options);
     try {
-        set_reduction(on_cpu(
-            std::make_unique<PowerSgd>(group_, options_, options, parameters_, used_.get())));
+        set_reduction(reductions_.power_sgd(options, pass_.used()));
     } catch (const Error& error) {
-        fail(error.status());
+        server_.fail(error.status());
         throw;
     }
 }
 
 void Reducer::decline_power_sgd(const Status& why) noexcept {
-    tutti::decline_power_sgd(*group_, why);
+    tutti::decline_power_sgd(*model_.group, why);
 }
 
 }  // namespace tutti

@@ -1,11 +1,11 @@
-// The facts that a reducer tells of itself: a map for programs, and torch's lines in the log.
-#include <algorithm>
+#include "statistics.hpp"
+
 #include <string>
+#include <vector>
 
 #include "base/debug_level.hpp"
 #include "base/log.hpp"
 #include "object/builder.hpp"
-#include "reducer.hpp"
 
 namespace tutti {
 
@@ -70,29 +70,39 @@ private:
 
 }  // namespace
 
-std::shared_ptr<const Object> Reducer::logging_data() const {
-    const Lock lock(mutex_);
+void Statistics::bucket_is_reduced(size_t index) {
+    gradient_bytes_ += static_cast<int64_t>(buckets_.layout().buckets()[index].size());
+}
+
+void Statistics::pass_is_over() {
+    ++passes_;
+    timing_.add_pass();
+    log_pass();
+}
+
+std::shared_ptr<const Object> Statistics::map() const {
+    const auto& [group, parameters, options] = model_;
     Map map;
-    map.put("world_size", int64_t{group_->size()});
-    map.put("rank", int64_t{group_->rank()});
-    map.put("backend_name", std::string(group_->backend_name()));
+    map.put("world_size", int64_t{group->size()});
+    map.put("rank", int64_t{group->rank()});
+    map.put("backend_name", std::string(group->backend_name()));
     map.put("iteration", passes_);
-    map.put("num_parameter_tensors", static_cast<int64_t>(parameters_.size()));
-    map.put("total_parameter_size_bytes", size_of(parameters_));
-    map.put("dtypes", dtypes_of(parameters_));
-    map.put("bucket_cap_bytes", static_cast<int64_t>(options_.bucket_cap));
-    map.put("first_bucket_cap_bytes", static_cast<int64_t>(options_.first_bucket_cap));
-    map.put("find_unused_parameters", options_.find_unused_parameters);
-    map.put("static_graph", options_.static_graph);
-    map.put("bucket_sizes", first_bucket_sizes_);
-    map.put("has_rebuilt_buckets", !rebuilt_bucket_sizes_.empty());
-    map.put("rebuilt_bucket_sizes", rebuilt_bucket_sizes_);
+    map.put("num_parameter_tensors", static_cast<int64_t>(parameters.size()));
+    map.put("total_parameter_size_bytes", size_of(parameters));
+    map.put("dtypes", dtypes_of(parameters));
+    map.put("bucket_cap_bytes", static_cast<int64_t>(options.bucket_cap));
+    map.put("first_bucket_cap_bytes", static_cast<int64_t>(options.first_bucket_cap));
+    map.put("find_unused_parameters", options.find_unused_parameters);
+    map.put("static_graph", options.static_graph);
+    map.put("bucket_sizes", buckets_.first_sizes());
+    map.put("has_rebuilt_buckets", !buckets_.rebuilt_sizes().empty());
+    map.put("rebuilt_bucket_sizes", buckets_.rebuilt_sizes());
     std::vector<std::string> unused;
     size_t unused_size = 0;
-    for (size_t i = 0; passes_ > 0 && i < parameters_.size(); ++i) {
-        if (used_[i] != 0) continue;
-        unused.push_back(parameters_[i].name.empty() ? cat(i) : parameters_[i].name);
-        unused_size += parameters_[i].size();
+    for (size_t i = 0; passes_ > 0 && i < parameters.size(); ++i) {
+        if (pass_.is_used(i)) continue;
+        unused.push_back(parameters[i].name.empty() ? cat(i) : parameters[i].name);
+        unused_size += parameters[i].size();
     }
     map.put("unused_parameter_size", static_cast<int64_t>(unused_size));
     map.put("unused_parameters", unused);
@@ -101,45 +111,47 @@ std::shared_ptr<const Object> Reducer::logging_data() const {
     map.put("avg_backward_compute_time", times.backward);
     map.put("avg_backward_comm_time", times.communication);
     map.put("avg_backward_compute_comm_overlap_time", times.overlap);
-    map.put("comm_hook", std::string(reduction_->name()));
+    map.put("comm_hook", std::string(reductions_.current().name()));
     map.put("gradient_bytes", gradient_bytes_);
-    map.put("communicated_bytes", communicated_before_ + reduction_->communicated());
+    map.put("communicated_bytes", reductions_.communicated());
     return map.finish();
 }
 
-void Reducer::log_start() const {
+void Statistics::log_start() const {
     if (debug_level() < DebugLevel::Info) return;
-    log(LogLevel::Info, "[Rank ", group_->rank(),
-        "]: DDP Initialized with:", "\nbucket_cap_bytes: ", options_.bucket_cap,
-        "\nfind_unused_parameters: ", options_.find_unused_parameters ? 1 : 0,
-        "\ngradient_as_bucket_view: 1\niteration: 0\nnum_parameter_tensors: ", parameters_.size(),
-        "\nrank: ", group_->rank(), "\nstatic_graph: ", options_.static_graph ? 1 : 0,
-        "\ntotal_parameter_size_bytes: ", size_of(parameters_), "\nworld_size: ", group_->size(),
-        "\nbackend_name: ", group_->backend_name(),
-        "\nbucket_sizes: ", text_of(first_bucket_sizes_), "\ndtypes: ", dtypes_of(parameters_));
+    const auto& [group, parameters, options] = model_;
+    log(LogLevel::Info, "[Rank ", group->rank(),
+        "]: DDP Initialized with:", "\nbucket_cap_bytes: ", options.bucket_cap,
+        "\nfind_unused_parameters: ", options.find_unused_parameters ? 1 : 0,
+        "\ngradient_as_bucket_view: 1\niteration: 0\nnum_parameter_tensors: ", parameters.size(),
+        "\nrank: ", group->rank(), "\nstatic_graph: ", options.static_graph ? 1 : 0,
+        "\ntotal_parameter_size_bytes: ", size_of(parameters), "\nworld_size: ", group->size(),
+        "\nbackend_name: ", group->backend_name(),
+        "\nbucket_sizes: ", text_of(buckets_.first_sizes()), "\ndtypes: ", dtypes_of(parameters));
 }
 
-// As torch does: of the first ten passes, then of every hundredth.
-void Reducer::log_pass() const {
+// As torch does, it logs the first ten passes, then every hundredth.
+void Statistics::log_pass() const {
     if (debug_level() < DebugLevel::Detail || (passes_ > 10 && passes_ % 100 != 0)) return;
+    const auto& [group, parameters, options] = model_;
     size_t unused_size = 0;
     Indices unused;
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-        if (used_[i] != 0) continue;
-        unused_size += parameters_[i].size();
+    for (size_t i = 0; i < parameters.size(); ++i) {
+        if (pass_.is_used(i)) continue;
+        unused_size += parameters[i].size();
         unused.push_back(i);
     }
     const MeanTimes times = timing_.means();
-    log(LogLevel::Info, "[Rank ", group_->rank(), " / ", group_->size(), "] Training ",
-        group_->name(), " unused_parameter_size=", unused_size,
-        unused.empty() ? "" : cat("\nUnused parameters: ", names_of(parameters_, unused)),
+    log(LogLevel::Info, "[Rank ", group->rank(), " / ", group->size(), "] Training ", group->name(),
+        " unused_parameter_size=", unused_size,
+        unused.empty() ? "" : cat("\nUnused parameters: ", names_of(parameters, unused)),
         "\nAvg forward compute time: ", times.forward,
         "\nAvg backward compute time: ", times.backward,
         "\nAvg backward comm. time: ", times.communication,
         "\nAvg backward comm/comp overlap time: ", times.overlap,
-        rebuilt_bucket_sizes_.empty()
+        buckets_.rebuilt_sizes().empty()
             ? ""
-            : cat("\nRebuilt bucket sizes: ", text_of(rebuilt_bucket_sizes_)));
+            : cat("\nRebuilt bucket sizes: ", text_of(buckets_.rebuilt_sizes())));
 }
 
 }  // namespace tutti
