@@ -9,6 +9,8 @@
 #include "mapping.hpp"
 #include "memory.hpp"
 #include "settings.hpp"
+#include "sharing.hpp"
+#include "splitting.hpp"
 #include "tutti/ext.h"
 
 namespace tutti::nccl {
@@ -85,7 +87,7 @@ int32_t test(void* backend) {
 }
 
 void abort_backend(void* backend, tutti_status status, const char* why) {
-    of(backend).abort(status, why);
+    of(backend).abort({status, 0, why});
 }
 
 void leave(void* backend) {
@@ -104,7 +106,7 @@ tutti_status split(void* backend, const tutti_backend_place* place, int32_t colo
                    void** out_backend, tutti_error* error) {
     return guard(error, [&] {
         std::shared_ptr<Communicator> made;
-        if (!of(backend).split(*place, color, made)) {
+        if (!nccl::split(of(backend), *place, color, made)) {
             throw Failure{TUTTI_ERR_UNSUPPORTED, 0, "it is bound to no device, or has had no call"};
         }
         if (made) *out_backend = new Backend{std::move(made)};
@@ -114,13 +116,13 @@ tutti_status split(void* backend, const tutti_backend_place* place, int32_t colo
 tutti_status alloc_memory(void* backend, tutti_device_type /*device_type*/, int32_t device_index,
                           int64_t bytes, void** out_memory, tutti_error* error) {
     return guard(error, [&] {
-        *out_memory = of(backend).make_memory(device_index, static_cast<size_t>(bytes));
+        *out_memory = make_memory(of(backend), device_index, static_cast<size_t>(bytes));
     });
 }
 
 tutti_status share_memory(void* backend, const tutti_backend_place* place, void* memory,
                           tutti_error* error) {
-    return guard(error, [&] { of(backend).share(*place, Memory::find(memory)); });
+    return guard(error, [&] { share(of(backend), *place, Memory::find(memory)); });
 }
 
 void free_memory(void* /*user*/, void* memory) {
