@@ -1,11 +1,8 @@
-// Messages: MPI gives them up as they come (MPI_Improbe), and they are matched with receives here,
-// so that a receive can end without MPI. A message's tag at MPI is its tag and its dtype.
-#include <algorithm>
-#include <chrono>
-#include <cstring>
-#include <thread>
+#include "messages.hpp"
 
-#include "group.hpp"
+#include <algorithm>
+#include <cstring>
+#include <string>
 
 namespace tutti::mpi {
 
@@ -30,16 +27,13 @@ int highest_tag(MPI_Comm comm) {
 
 }  // namespace
 
-void Group::send(const tutti_backend_call* call) {
-    if (call->tag > highest_tag(messages_)) {
+void Messages::send(const tutti_backend_call* call) {
+    if (call->tag > highest_tag(comm_)) {
         throw Failure{TUTTI_ERR_UNSUPPORTED, "tag is " + std::to_string(call->tag) +
                                                  "; this MPI has tags up to " +
-                                                 std::to_string(highest_tag(messages_))};
+                                                 std::to_string(highest_tag(comm_))};
     }
-    if (last_of_[static_cast<size_t>(call->peer)] >= 0) {
-        throw Failure{TUTTI_ERR_PEER_LOST,
-                      "rank " + std::to_string(call->peer) + " has left the group", call->peer};
-    }
+    if (departures_.has_gone(call->peer)) throw failure_of_departed(call->peer);
     const int64_t bytes = bytes_of(*call->inputs, *call);
     Message message{call, {}, settings_.is_direct && bytes > 0};
     const void* data = call->inputs->data;
@@ -49,19 +43,13 @@ void Group::send(const tutti_backend_call* call) {
     }
     const Typed all = message.flight.typed(bytes, settings_.max_bytes);
     must(MPI_Isend(data, all.count, all.type, call->peer,
-                   call->tag * tags_of_a_message + static_cast<int>(call->dtype), messages_,
+                   call->tag * tags_of_a_message + static_cast<int>(call->dtype), comm_,
                    message.flight.request()),
          "MPI_Isend");
     moving_.push_back(std::move(message));
 }
 
-bool Group::nobody_sends(const tutti_backend_call* call) const {
-    const auto has_gone = [](int64_t last) { return last >= 0; };
-    if (call->peer >= 0) return has_gone(last_of_[static_cast<size_t>(call->peer)]);
-    return size_ > 1 && std::ranges::count_if(last_of_, has_gone) == size_ - 1;
-}
-
-void Group::receive(const tutti_backend_call* call) {
+void Messages::receive(const tutti_backend_call* call) {
     Message message{call};
     const auto found = std::ranges::find_if(
         arrived_, [&](const Arrived& one) { return suits(*call, one.source, one.tag); });
@@ -74,7 +62,7 @@ void Group::receive(const tutti_backend_call* call) {
 }
 
 // A message that has come is received in any case: where it belongs, or to be thrown away.
-void Group::match(Message& message, const Arrived& arrived) {
+void Messages::match(Message& message, const Arrived& arrived) {
     const tutti_backend_call& call = *message.call;
     const int64_t bytes = bytes_of(*call.outputs, call);
     const bool fits = arrived.dtype == call.dtype && arrived.bytes == bytes;
@@ -92,37 +80,33 @@ void Group::match(Message& message, const Arrived& arrived) {
         moving_.push_back(std::move(message));
         return;
     }
-    abandon(std::move(message.flight));
-    end(&call,
-        {TUTTI_ERR_MISMATCH,
-         "rank " + std::to_string(arrived.source) + " sends " + std::to_string(arrived.bytes) +
-             " bytes of dtype " + std::to_string(arrived.dtype) + ", and this receive is for " +
-             std::to_string(bytes) + " of dtype " + std::to_string(call.dtype),
-         arrived.source});
+    endings_.abandon(std::move(message.flight));
+    endings_.add(&call, {TUTTI_ERR_MISMATCH,
+                         "rank " + std::to_string(arrived.source) + " sends " +
+                             std::to_string(arrived.bytes) + " bytes of dtype " +
+                             std::to_string(arrived.dtype) + ", and this receive is for " +
+                             std::to_string(bytes) + " of dtype " + std::to_string(call.dtype),
+                         arrived.source});
 }
 
-void Group::take_goodbye(const Arrived& arrived) {
+void Messages::take_goodbye(const Arrived& arrived) {
     int64_t last = 0;
     MPI_Message taken = arrived.message;
     must(MPI_Mrecv(&last, sizeof last, MPI_BYTE, &taken, MPI_STATUS_IGNORE), "MPI_Mrecv");
-    last_of_[static_cast<size_t>(arrived.source)] = last;
-    ++goodbyes_;
-    end_without_those_that_left();
+    departures_.take_goodbye(arrived.source, last);
+    collectives_.fail_without_departed();
     std::erase_if(waiting_, [&](const Message& one) {
-        if (!nobody_sends(one.call)) return false;
-        end(one.call,
-            {TUTTI_ERR_PEER_LOST, "rank " + std::to_string(arrived.source) + " has left the group",
-             arrived.source});
+        if (!departures_.nobody_sends(*one.call)) return false;
+        endings_.add(one.call, failure_of_departed(arrived.source));
         return true;
     });
 }
 
-// Whether a message has come.
-bool Group::probe() {
+bool Messages::probe() {
     Arrived one{};
     int has_come = 0;
     MPI_Status status;
-    must(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, messages_, &has_come, &one.message, &status),
+    must(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &has_come, &one.message, &status),
          "MPI_Improbe");
     if (has_come == 0) return false;
     one.source = status.MPI_SOURCE;
@@ -145,8 +129,8 @@ bool Group::probe() {
     return true;
 }
 
-void Group::progress_messages() {
-    while ((!waiting_.empty() || leavers_ > goodbyes_) && probe()) {
+void Messages::progress() {
+    while ((!waiting_.empty() || departures_.awaits_goodbye()) && probe()) {
     }
     std::erase_if(moving_, [&](Message& one) {
         Failure failure;
@@ -162,58 +146,57 @@ void Group::progress_messages() {
                         static_cast<size_t>(bytes_of(*call.outputs, call)));
         }
         one.flight.free_types();
-        end(&call, failure, call.kind == TUTTI_CALL_RECEIVE ? one.source : -1);
+        endings_.add(&call, failure, call.kind == TUTTI_CALL_RECEIVE ? one.source : -1);
         return true;
     });
 }
 
 // A send of a copy ends without MPI, in whose hands the copy stays.
-int32_t Group::cancel(const tutti_backend_call* call) {
-    const std::lock_guard lock(Library::get().mutex);
+int32_t Messages::cancel(const tutti_backend_call* call) {
     const auto is_it = [call](const Message& one) { return one.call == call; };
     std::list<Message>& list = call->kind == TUTTI_CALL_SEND ? moving_ : waiting_;
     const auto found = std::ranges::find_if(list, is_it);
     if (found == list.end()) return 0;
     if (found->is_direct) return -1;
-    end(call, {TUTTI_ERR_ABORTED, "it was cancelled"});
-    abandon(std::move(found->flight));
+    endings_.add(call, {TUTTI_ERR_ABORTED, "it was cancelled"});
+    endings_.abandon(std::move(found->flight));
     list.erase(found);
     return 1;
 }
 
-// Tells the others which collectives this rank was in, behind all that it has sent them.
-void Group::leave() {
-    Library& library = Library::get();
-    std::unique_lock lock(library.mutex);
-    if (is_aborted_ || !library.may_call()) return;
-    InFlight flight;
-    try {
-        has_said_goodbye_ = true;
-        flight.memory.push_back(take(sizeof(int64_t)));
-        const auto last = static_cast<int64_t>(last_sequence_);
-        std::memcpy(flight.memory[0].get(), &last, sizeof last);
-        flight.requests.reserve(static_cast<size_t>(size_));
-        for (int rank = 0; rank < size_; ++rank) {
-            if (rank == rank_) continue;
-            must(MPI_Isend(flight.memory[0].get(), sizeof last, MPI_BYTE, rank, goodbye, messages_,
-                           flight.request()),
-                 "MPI_Isend");
-        }
-        const auto have_gone = [&] {
-            return flight.test() && std::ranges::all_of(moving_, [](Message& one) {
-                       return one.call->kind != TUTTI_CALL_SEND || one.flight.test();
-                   });
-        };
-        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-        while (library.may_call() && !have_gone() && std::chrono::steady_clock::now() < until) {
-            lock.unlock();
-            std::this_thread::yield();
-            lock.lock();
-        }
-    } catch (const Failure&) {
-        // Others learn from the membership that this rank has left.
+void Messages::say_goodbye(InFlight& flight, const Ranks& ranks, uint64_t last_sequence) {
+    has_said_goodbye_ = true;
+    flight.memory.push_back(take(sizeof(int64_t)));
+    const auto last = static_cast<int64_t>(last_sequence);
+    std::memcpy(flight.memory[0].get(), &last, sizeof last);
+    flight.requests.reserve(static_cast<size_t>(ranks.size));
+    for (int other = 0; other < ranks.size; ++other) {
+        if (other == ranks.rank) continue;
+        must(MPI_Isend(flight.memory[0].get(), sizeof last, MPI_BYTE, other, goodbye, comm_,
+                       flight.request()),
+             "MPI_Isend");
     }
-    abandon(std::move(flight));
+}
+
+bool Messages::have_gone() {
+    return std::ranges::all_of(moving_, [](Message& one) {
+        return one.call->kind != TUTTI_CALL_SEND || one.flight.test();
+    });
+}
+
+void Messages::end_all(const Failure& why, const OperationQueue::InUse& is_in_use) {
+    for (Message& one : waiting_) endings_.add(one.call, why);
+    waiting_.clear();
+    std::erase_if(moving_, [&](Message& one) {
+        if (one.is_direct && is_in_use(one.flight)) return false;
+        endings_.add(one.call, why);
+        endings_.abandon(std::move(one.flight));
+        return true;
+    });
+}
+
+void Messages::abandon_all() {
+    for (Message& one : moving_) endings_.abandon(std::move(one.flight));
 }
 
 }  // namespace tutti::mpi

@@ -91,10 +91,11 @@ std::unique_ptr<Group> Group::split(const tutti_backend_place& place, int color)
         if (failure.status == TUTTI_ERR_UNSUPPORTED) failure.status = TUTTI_ERR_BACKEND;
         throw;
     }
-    const Communicators made = split_communicators(place, size_, messages_, uses_, color);
+    const Communicators made =
+        split_communicators(place, ranks_.size, messages_.comm(), endings_.owner(), color);
     if (color < 0) return nullptr;
     const std::lock_guard lock(Library::get().mutex);
-    return std::make_unique<Group>(place, settings_, made.collectives, made.messages);
+    return std::make_unique<Group>(place, ranks_.settings, made.collectives, made.messages);
 }
 
 namespace {

@@ -1,16 +1,12 @@
-// Collectives that move and do not compute. They work on the program's memory, if that was asked
-// for, its pieces follow each other, and no input is also an output; else on copies.
+// The beginning of collectives that move data, and the memory that MPI works on. With the library's
+// lock, or on the thread of a call that blocks.
 #include <algorithm>
 #include <cstring>
-#include <span>
 
-#include "group.hpp"
+#include "moves.hpp"
+#include "operation.hpp"
 
 namespace tutti::mpi {
-
-namespace {
-
-using Given = std::span<const tutti_piece>;
 
 Given inputs_of(const tutti_backend_call& call) {
     return {call.inputs, static_cast<size_t>(call.input_count)};
@@ -31,6 +27,8 @@ size_t total_of(Given pieces, const tutti_backend_call& call) {
         bytes += static_cast<size_t>(one.count) * call.element_size;
     return bytes;
 }
+
+namespace {
 
 // Where the pieces begin if each follows the one before it; else null.
 char* as_one(Given pieces, const tutti_backend_call& call) {
@@ -63,7 +61,7 @@ bool overlap(const tutti_backend_call& call) {
 
 }  // namespace
 
-const char* Group::inputs(Operation& operation) {
+const char* inputs(Operation& operation) {
     const tutti_backend_call& call = *operation.call;
     const Given pieces = inputs_of(call);
     if (operation.is_direct && !overlap(call)) {
@@ -79,7 +77,7 @@ const char* Group::inputs(Operation& operation) {
     return copy;
 }
 
-char* Group::outputs(Operation& operation) {
+char* outputs(Operation& operation) {
     const tutti_backend_call& call = *operation.call;
     const Given pieces = outputs_of(call);
     if (operation.is_direct) {
@@ -97,70 +95,75 @@ char* Group::outputs(Operation& operation) {
     return copy;
 }
 
-void Group::begin(Operation& operation) {
-    switch (operation.call->kind) {
-        case TUTTI_CALL_BARRIER:
-            return call_mpi(operation.flight, "MPI_Barrier", MPI_Barrier, MPI_Ibarrier,
-                            collectives_);
-        case TUTTI_CALL_BROADCAST:
-            return broadcast(operation);
-        case TUTTI_CALL_ALL_GATHER:
-        case TUTTI_CALL_ALL_GATHER_INTO_TENSOR:
-            return all_gather(operation);
-        case TUTTI_CALL_GATHER:
-            return gather(operation);
-        case TUTTI_CALL_SCATTER:
-            return scatter(operation);
-        case TUTTI_CALL_ALL_TO_ALL:
-        case TUTTI_CALL_ALL_TO_ALL_SINGLE:
-            return all_to_all(operation);
-        default:
-            return reduce(operation);
-    }
-}
+namespace {
 
-void Group::broadcast(Operation& operation) {
+void broadcast(const Ranks& ranks, Operation& operation) {
     const tutti_backend_call& call = *operation.call;
-    const bool is_root = call.root == rank_;
+    const bool is_root = call.root == ranks.rank;
     char* const data = is_root ? const_cast<char*>(inputs(operation)) : outputs(operation);
     const int64_t bytes =
         static_cast<int64_t>(total_of(is_root ? inputs_of(call) : outputs_of(call), call));
-    const Typed all = operation.flight.typed(bytes, settings_.max_bytes);
-    call_mpi(operation.flight, "MPI_Bcast", MPI_Bcast, MPI_Ibcast, data, all.count, all.type,
-             call.root, collectives_);
+    const Typed all = operation.flight.typed(bytes, ranks.settings.max_bytes);
+    ranks.call(operation.flight, "MPI_Bcast", MPI_Bcast, MPI_Ibcast, data, all.count, all.type,
+               call.root, ranks.comm);
 }
 
-void Group::all_gather(Operation& operation) {
+void all_gather(const Ranks& ranks, Operation& operation) {
     const tutti_backend_call& call = *operation.call;
     const char* const from = inputs(operation);
-    move_to_all(operation, from, outputs(operation), bytes_of(outputs_of(call), call));
+    move_to_all(ranks, operation.flight, from, outputs(operation),
+                bytes_of(outputs_of(call), call));
 }
 
-void Group::gather(Operation& operation) {
+void gather(const Ranks& ranks, Operation& operation) {
     const tutti_backend_call& call = *operation.call;
     const char* const from = inputs(operation);
-    char* const to = call.root == rank_ ? outputs(operation) : nullptr;
-    const int64_t mine = call.inputs->count * call.element_size;
-    const std::vector<int64_t> bytes(static_cast<size_t>(size_), mine);
-    move_to_root(operation, from, to, bytes, call.root);
+    char* const to = call.root == ranks.rank ? outputs(operation) : nullptr;
+    const int64_t own = call.inputs->count * call.element_size;
+    const std::vector<int64_t> bytes(static_cast<size_t>(ranks.size), own);
+    move_to_root(ranks, operation.flight, from, to, bytes, call.root);
 }
 
-void Group::scatter(Operation& operation) {
+void scatter(const Ranks& ranks, Operation& operation) {
     const tutti_backend_call& call = *operation.call;
-    const char* const from = call.root == rank_ ? inputs(operation) : nullptr;
-    const int64_t mine = call.outputs->count * call.element_size;
-    const std::vector<int64_t> bytes(static_cast<size_t>(size_), mine);
-    move_from_root(operation, from, outputs(operation), bytes, call.root);
+    const char* const from = call.root == ranks.rank ? inputs(operation) : nullptr;
+    const int64_t own = call.outputs->count * call.element_size;
+    const std::vector<int64_t> bytes(static_cast<size_t>(ranks.size), own);
+    move_from_root(ranks, operation.flight, from, outputs(operation), bytes, call.root);
 }
 
-void Group::all_to_all(Operation& operation) {
+void all_to_all(const Ranks& ranks, Operation& operation) {
     const tutti_backend_call& call = *operation.call;
     const char* const from = inputs(operation);
     const bool is_even = (call.flags & TUTTI_CALL_EVEN) != 0;
     const auto most = is_even ? static_cast<int64_t>(total_of(inputs_of(call), call)) : -1;
     char* const to = outputs(operation);
-    move_between_all(operation, from, bytes_of(inputs_of(call), call), to,
+    move_between_all(ranks, operation.flight, from, bytes_of(inputs_of(call), call), to,
                      bytes_of(outputs_of(call), call), most);
+}
+
+}  // namespace
+
+void begin(const Ranks& ranks, Operation& operation) {
+    switch (operation.call->kind) {
+        case TUTTI_CALL_BARRIER:
+            return ranks.call(operation.flight, "MPI_Barrier", MPI_Barrier, MPI_Ibarrier,
+                              ranks.comm);
+        case TUTTI_CALL_BROADCAST:
+            return broadcast(ranks, operation);
+        case TUTTI_CALL_ALL_GATHER:
+        case TUTTI_CALL_ALL_GATHER_INTO_TENSOR:
+            return all_gather(ranks, operation);
+        case TUTTI_CALL_GATHER:
+            return gather(ranks, operation);
+        case TUTTI_CALL_SCATTER:
+            return scatter(ranks, operation);
+        case TUTTI_CALL_ALL_TO_ALL:
+        case TUTTI_CALL_ALL_TO_ALL_SINGLE:
+            return all_to_all(ranks, operation);
+        default:
+            return reduce(ranks, operation);
+    }
 }
 
 }  // namespace tutti::mpi

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "group.hpp"
+#include "moves.hpp"
+#include "operation.hpp"
 
 namespace tutti::mpi {
 
@@ -113,27 +114,26 @@ int64_t total_count(const tutti_backend_call& call) {
     return count;
 }
 
-}  // namespace
-
-void Group::reduce(Operation& operation) {
+// This rank's inputs, one piece after the other.
+char* begun_inputs(const Ranks& ranks, Operation& operation) {
     const tutti_backend_call& call = *operation.call;
-    const Native it = native(call);
-    if (it.op == MPI_OP_NULL || settings_.is_reproducible) return reduce_at_once(operation);
-    if (is_scatter(call)) {
-        // MPI's has an int for the number of all elements.
-        const auto bytes = static_cast<int64_t>(bytes_of(total_count(call), call));
-        if (bytes > settings_.max_bytes) return reduce_at_once(operation);
-        return reduce_scatter_natively(operation, it.type, it.op);
+    char* const all =
+        operation.flight.memory.emplace_back(take(bytes_of(total_count(call), call))).get();
+    char* next = all;
+    for (int64_t i = 0; i < call.input_count; ++i) {
+        const tutti_piece& piece = call.inputs[i];
+        ranks.host.reduce_begin(&call, piece.data, next, piece.count);
+        next += bytes_of(piece.count, call);
     }
-    reduce_natively(operation, it.type, it.op);
+    return all;
 }
 
 // all_reduce and reduce, in parts that MPI's int can count.
-void Group::reduce_natively(Operation& operation, MPI_Datatype type, MPI_Op op) {
+void reduce_natively(const Ranks& ranks, Operation& operation, MPI_Datatype type, MPI_Op op) {
     const tutti_backend_call& call = *operation.call;
     InFlight& flight = operation.flight;
     const bool is_all = call.kind == TUTTI_CALL_ALL_REDUCE;
-    const bool has_result = is_all || call.root == rank_;
+    const bool has_result = is_all || call.root == ranks.rank;
     const int64_t count = call.inputs->count;
     const void* const input = call.inputs->data;
     const bool is_as_it_is = operation.is_direct && brings_input(call);
@@ -143,14 +143,14 @@ void Group::reduce_natively(Operation& operation, MPI_Datatype type, MPI_Op op) 
     if (result == nullptr && !(is_as_it_is && !has_result)) {
         result = flight.memory.emplace_back(take(bytes_of(count, call))).get();
     }
-    if (!is_as_it_is) host_.reduce_begin(&call, input, result, count);
+    if (!is_as_it_is) ranks.host.reduce_begin(&call, input, result, count);
     if (!is_as_it_is) from = result;
     // MPICH 4.0's MPI_Reduce reads at MPI_IN_PLACE as if it were an address.
-    if (settings_.is_blocking && !is_all && has_result && from == result && count > 0) {
+    if (ranks.settings.is_blocking && !is_all && has_result && from == result && count > 0) {
         char* const copy = flight.memory.emplace_back(take(bytes_of(count, call))).get();
         from = static_cast<const char*>(std::memcpy(copy, result, bytes_of(count, call)));
     }
-    const int64_t part = std::max<int64_t>(settings_.max_bytes / call.element_size, 1);
+    const int64_t part = std::max<int64_t>(ranks.settings.max_bytes / call.element_size, 1);
     int64_t done = 0;
     do {
         const auto now = static_cast<int>(std::min(count - done, part));
@@ -159,41 +159,29 @@ void Group::reduce_natively(Operation& operation, MPI_Datatype type, MPI_Op op) 
         const bool is_in_place = from == result && has_result;
         const void* const what = is_in_place ? MPI_IN_PLACE : from + place;
         if (is_all) {
-            call_mpi(flight, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, what, to, now, type,
-                     op, collectives_);
+            ranks.call(flight, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce, what, to, now, type,
+                       op, ranks.comm);
         } else {
-            call_mpi(flight, "MPI_Reduce", MPI_Reduce, MPI_Ireduce, what, has_result ? to : nullptr,
-                     now, type, op, call.root, collectives_);
+            ranks.call(flight, "MPI_Reduce", MPI_Reduce, MPI_Ireduce, what,
+                       has_result ? to : nullptr, now, type, op, call.root, ranks.comm);
         }
         done += now;
     } while (done < count);
     if (!has_result) return;
-    operation.then = [this, &call, result, count] {
-        host_.reduce_end(&call, result, count);
+    operation.then = [&ranks, &call, result, count] {
+        ranks.host.reduce_end(&call, result, count);
         if (result != call.outputs->data && count > 0) {
             std::memcpy(call.outputs->data, result, bytes_of(count, call));
         }
     };
 }
 
-// This rank's inputs, one piece after the other.
-char* Group::begun_inputs(Operation& operation) {
-    const tutti_backend_call& call = *operation.call;
-    char* const all =
-        operation.flight.memory.emplace_back(take(bytes_of(total_count(call), call))).get();
-    char* next = all;
-    for (int64_t i = 0; i < call.input_count; ++i) {
-        const tutti_piece& piece = call.inputs[i];
-        host_.reduce_begin(&call, piece.data, next, piece.count);
-        next += bytes_of(piece.count, call);
-    }
-    return all;
-}
-
-void Group::reduce_scatter_natively(Operation& operation, MPI_Datatype type, MPI_Op op) {
+void reduce_scatter_natively(const Ranks& ranks, Operation& operation, MPI_Datatype type,
+                             MPI_Op op) {
     const tutti_backend_call& call = *operation.call;
     InFlight& flight = operation.flight;
-    const char* const from = brings_input(call) ? inputs(operation) : begun_inputs(operation);
+    const char* const from =
+        brings_input(call) ? inputs(operation) : begun_inputs(ranks, operation);
     const int64_t count = call.outputs->count;
     char* const result = operation.is_direct
                              ? static_cast<char*>(call.outputs->data)
@@ -204,66 +192,82 @@ void Group::reduce_scatter_natively(Operation& operation, MPI_Datatype type, MPI
     }
     const int* const kept = flight.numbers.emplace_back(std::move(counts)).data();
     if ((call.flags & TUTTI_CALL_EVEN) != 0) {
-        call_mpi(flight, "MPI_Reduce_scatter_block", MPI_Reduce_scatter_block,
-                 MPI_Ireduce_scatter_block, from, result, kept[0], type, op, collectives_);
+        ranks.call(flight, "MPI_Reduce_scatter_block", MPI_Reduce_scatter_block,
+                   MPI_Ireduce_scatter_block, from, result, kept[0], type, op, ranks.comm);
     } else {
-        call_mpi(flight, "MPI_Reduce_scatter", MPI_Reduce_scatter, MPI_Ireduce_scatter, from,
-                 result, kept, type, op, collectives_);
+        ranks.call(flight, "MPI_Reduce_scatter", MPI_Reduce_scatter, MPI_Ireduce_scatter, from,
+                   result, kept, type, op, ranks.comm);
     }
-    operation.then = [this, &call, result, count] {
-        host_.reduce_end(&call, result, count);
+    operation.then = [&ranks, &call, result, count] {
+        ranks.host.reduce_end(&call, result, count);
         if (result != call.outputs->data && count > 0) {
             std::memcpy(call.outputs->data, result, bytes_of(count, call));
         }
     };
 }
 
-void Group::reduce_at_once(Operation& operation) {
-    const tutti_backend_call& call = *operation.call;
-    const char* const from = begun_inputs(operation);
-    std::vector<int64_t> parts;  // bytes
-    const int64_t count = total_count(call);
-    for (int rank = 0; rank < size_; ++rank) {
-        const int64_t part = is_scatter(call) ? call.inputs[rank].count
-                                              : count * (rank + 1) / size_ - count * rank / size_;
-        parts.push_back(static_cast<int64_t>(bytes_of(part, call)));
-    }
-    const int64_t mine = parts[static_cast<size_t>(rank_)];
-    const std::vector<int64_t> receives(parts.size(), mine);
-    char* const all =
-        operation.flight.memory.emplace_back(take(static_cast<size_t>(mine) * parts.size())).get();
-    char* const result =
-        operation.flight.memory.emplace_back(take(static_cast<size_t>(mine))).get();
-    operation.blocks = !is_scatter(call);
-    operation.then = [this, &operation, &call, parts, all, result, mine] {
-        std::vector<const void*> ranks;
-        for (size_t rank = 0; rank < parts.size(); ++rank) {
-            ranks.push_back(all + rank * static_cast<size_t>(mine));
-        }
-        const int64_t elements = mine / call.element_size;
-        tutti_error error = TUTTI_ERROR_INIT;
-        const tutti_status status =
-            host_.reduce(&call, ranks.data(), size_, result, elements, &error);
-        if (status != TUTTI_OK) throw Failure{status, error.message, error.rank};
-        host_.reduce_end(&call, result, elements);
-        if (!is_scatter(call)) return share_result(operation, result, parts);
-        if (mine > 0) std::memcpy(call.outputs->data, result, static_cast<size_t>(mine));
-    };
-    const int64_t most = *std::ranges::max_element(parts) * size_;
-    move_between_all(operation, from, parts, all, receives, most);
-}
-
 // The second step: of what each rank has reduced.
-void Group::share_result(Operation& operation, const char* result,
-                         const std::vector<int64_t>& parts) {
+void share_result(const Ranks& ranks, Operation& operation, const char* result,
+                  const std::vector<int64_t>& parts) {
     const tutti_backend_call& call = *operation.call;
     operation.blocks = false;
     if (call.kind == TUTTI_CALL_ALL_REDUCE) {
-        move_to_all(operation, result, outputs(operation), parts);
+        move_to_all(ranks, operation.flight, result, outputs(operation), parts);
     } else {
-        char* const to = call.root == rank_ ? outputs(operation) : nullptr;
-        move_to_root(operation, result, to, parts, call.root);
+        char* const to = call.root == ranks.rank ? outputs(operation) : nullptr;
+        move_to_root(ranks, operation.flight, result, to, parts, call.root);
     }
+}
+
+void reduce_at_once(const Ranks& ranks, Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const char* const from = begun_inputs(ranks, operation);
+    std::vector<int64_t> parts;  // bytes
+    const int64_t count = total_count(call);
+    for (int rank = 0; rank < ranks.size; ++rank) {
+        const int64_t part = is_scatter(call)
+                                 ? call.inputs[rank].count
+                                 : count * (rank + 1) / ranks.size - count * rank / ranks.size;
+        parts.push_back(static_cast<int64_t>(bytes_of(part, call)));
+    }
+    const int64_t own = parts[static_cast<size_t>(ranks.rank)];
+    const std::vector<int64_t> receives(parts.size(), own);
+    char* const all =
+        operation.flight.memory.emplace_back(take(static_cast<size_t>(own) * parts.size())).get();
+    char* const result = operation.flight.memory.emplace_back(take(static_cast<size_t>(own))).get();
+    operation.blocks = !is_scatter(call);
+    operation.then = [&ranks, &operation, &call, parts, all, result, own] {
+        std::vector<const void*> addends;
+        for (size_t rank = 0; rank < parts.size(); ++rank) {
+            addends.push_back(all + rank * static_cast<size_t>(own));
+        }
+        const int64_t elements = own / call.element_size;
+        tutti_error error = TUTTI_ERROR_INIT;
+        const tutti_status status =
+            ranks.host.reduce(&call, addends.data(), ranks.size, result, elements, &error);
+        if (status != TUTTI_OK) throw Failure{status, error.message, error.rank};
+        ranks.host.reduce_end(&call, result, elements);
+        if (!is_scatter(call)) return share_result(ranks, operation, result, parts);
+        if (own > 0) std::memcpy(call.outputs->data, result, static_cast<size_t>(own));
+    };
+    const int64_t most = *std::ranges::max_element(parts) * ranks.size;
+    move_between_all(ranks, operation.flight, from, parts, all, receives, most);
+}
+
+}  // namespace
+
+void reduce(const Ranks& ranks, Operation& operation) {
+    const tutti_backend_call& call = *operation.call;
+    const Native it = native(call);
+    if (it.op == MPI_OP_NULL || ranks.settings.is_reproducible)
+        return reduce_at_once(ranks, operation);
+    if (is_scatter(call)) {
+        // MPI's has an int for the number of all elements.
+        const auto bytes = static_cast<int64_t>(bytes_of(total_count(call), call));
+        if (bytes > ranks.settings.max_bytes) return reduce_at_once(ranks, operation);
+        return reduce_scatter_natively(ranks, operation, it.type, it.op);
+    }
+    reduce_natively(ranks, operation, it.type, it.op);
 }
 
 }  // namespace tutti::mpi
