@@ -35,6 +35,8 @@ Receive receive_to(const Receive& call, std::byte* memory) {
 
 void Staged::send(const Send& call, const Deadline& deadline) {
     if (has_waiting(call)) return Backend::send(call, deadline);  // behind them
+    const bool was_behind_them = call.buffer.device.type == TUTTI_CPU;
+    if (was_behind_them) return cpu_.send(call, deadline);
     wait_for(call.begun, deadline);
     Lane& lane = this->lane(call.buffer.device);
     const device::Pinned memory = lane.take(call.buffer.size());
