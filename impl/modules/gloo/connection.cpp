@@ -1,0 +1,201 @@
+// Settings, Gloo's device, and how ranks meet. Each rank publishes what Gloo's own rendezvous of
+// 2023 and later publishes: its host's name, the address of its device and a number for each pair.
+#include "connection.hpp"
+
+#include <gloo/transport/pair.h>
+#include <gloo/transport/tcp/device.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "worker.hpp"
+
+namespace tutti::gloo_module {
+
+namespace {
+
+using Bytes = std::vector<char>;
+
+// An address of Gloo's in bytes: a sockaddr_storage and the number of a pair.
+constexpr size_t address_bytes = 128 + sizeof(int64_t);
+constexpr int64_t max_connect_ms = 60'000;
+
+struct Published {
+    Bytes address;
+    std::vector<int64_t> pairs;  // the number of the pair for each rank
+};
+
+void append_size(Bytes& to, uint64_t size) {
+    const char* const bytes = reinterpret_cast<const char*>(&size);
+    to.insert(to.end(), bytes, bytes + sizeof size);
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+    return name.data();
+}
+
+int64_t number_of(const Bytes& address) {
+    int64_t number = 0;
+    std::memcpy(&number, address.data() + address.size() - sizeof number, sizeof number);
+    return number;
+}
+
+Bytes encode(const Published& own) {
+    const std::string host = host_name();
+    Bytes bytes;
+    append_size(bytes, host.size());
+    bytes.insert(bytes.end(), host.begin(), host.end());
+    append_size(bytes, own.address.size());
+    bytes.insert(bytes.end(), own.address.begin(), own.address.end());
+    for (const int64_t pair : own.pairs) append_size(bytes, static_cast<uint64_t>(pair));
+    return bytes;
+}
+
+Published decode(const Bytes& bytes, int rank, int size) {
+    size_t read = 0;
+    const auto next_size = [&] {
+        uint64_t number = 0;
+        if (bytes.size() - read < sizeof number) number = UINT64_MAX;
+        if (number == 0) std::memcpy(&number, bytes.data() + read, sizeof number);
+        read += sizeof number;
+        return number;
+    };
+    const uint64_t host = next_size();
+    const bool has_host = host < bytes.size() - sizeof host;
+    if (has_host) read += host;
+    const size_t rest = address_bytes + static_cast<size_t>(size) * sizeof(int64_t);
+    if (!has_host || next_size() != address_bytes || bytes.size() - read != rest) {
+        throw Failure{TUTTI_ERR_MISMATCH,
+                      "rank " + std::to_string(rank) +
+                          " has published an address that Gloo of 2023-12 or later does not have",
+                      rank};
+    }
+    Published all;
+    all.address.assign(bytes.begin() + static_cast<long>(read),
+                       bytes.begin() + static_cast<long>(read + address_bytes));
+    all.pairs.resize(static_cast<size_t>(size));
+    std::memcpy(all.pairs.data(), bytes.data() + read + address_bytes,
+                all.pairs.size() * sizeof(int64_t));
+    return all;
+}
+
+std::shared_ptr<gloo::transport::Device> make_device(const Settings& settings, bool is_alone) {
+    gloo::transport::tcp::attr wanted;
+    wanted.iface = settings.interface;
+    for (const char* const variable : {"TUTTI_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}) {
+        const char* const value = std::getenv(variable);
+        if (wanted.iface.empty() && value != nullptr) wanted.iface = value;
+    }
+    if (is_alone) wanted.iface.clear();
+    const auto open = [&] { return gloo::transport::tcp::CreateDevice(wanted); };
+    const BlockedSignals blocked;
+    try {
+        if (is_alone) wanted.hostname = "127.0.0.1";
+        return open();
+    } catch (const std::exception& error) {
+        if (!wanted.iface.empty()) {
+            throw Failure{TUTTI_ERR_NETWORK, "the network interface \"" + wanted.iface +
+                                                 "\" cannot be used: " + error.what()};
+        }
+    }
+    // The name of this host leads nowhere.
+    wanted.hostname = "127.0.0.1";
+    return open();
+}
+
+// Those of all ranks, of the group's host.
+std::vector<Bytes> exchange(const tutti_backend_place& place, const Bytes& own) {
+    constexpr size_t max_host = 256;
+    const auto size = static_cast<size_t>(place.size);
+    const size_t room = sizeof(uint64_t) * 3 + max_host + address_bytes + size * sizeof(int64_t);
+    Bytes padded;
+    append_size(padded, own.size());
+    padded.insert(padded.end(), own.begin(), own.end());
+    padded.resize(room);
+    Bytes all(room * size);
+    tutti_error error = TUTTI_ERROR_INIT;
+    const tutti_status status =
+        place.host->all_gather(&place, padded.data(), room, all.data(), &error);
+    if (status != TUTTI_OK) throw Failure{status, error.message, error.rank};
+    std::vector<Bytes> of_ranks;
+    for (size_t rank = 0; rank < size; ++rank) {
+        const char* const begin = all.data() + rank * room;
+        uint64_t bytes = 0;
+        std::memcpy(&bytes, begin, sizeof bytes);
+        bytes = std::min<uint64_t>(bytes, room - sizeof bytes);
+        of_ranks.emplace_back(begin + sizeof bytes, begin + sizeof bytes + bytes);
+    }
+    return of_ranks;
+}
+
+void connect_pairs(gloo::transport::Context& context, const std::vector<Bytes>& of_ranks) {
+    for (int rank = 0; rank < context.size; ++rank) {
+        if (rank == context.rank) continue;
+        const Published theirs = decode(of_ranks[static_cast<size_t>(rank)], rank, context.size);
+        Bytes address = theirs.address;
+        const int64_t number = theirs.pairs[static_cast<size_t>(context.rank)];
+        std::memcpy(address.data() + address.size() - sizeof number, &number, sizeof number);
+        try {
+            context.getPair(rank)->connect(address);
+        } catch (const std::exception& error) {
+            throw Failure{TUTTI_ERR_NETWORK,
+                          "cannot connect to rank " + std::to_string(rank) + ": " + error.what(),
+                          rank};
+        }
+    }
+}
+
+}  // namespace
+
+Settings read_settings(const char* text) {
+    Settings settings;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::string_view one = rest.substr(0, rest.find('&'));
+        rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+        constexpr std::string_view interface = "interface=";
+        if (one.starts_with(interface) && one.size() > interface.size()) {
+            settings.interface = one.substr(interface.size());
+        } else {
+            throw Failure{TUTTI_ERR_INVALID_ARGUMENT,
+                          "gloo has no setting \"" + std::string(one) + "\", only interface=NAME"};
+        }
+    }
+    return settings;
+}
+
+Connection connect(const tutti_backend_place& place, const Settings& settings) {
+    Connection made;
+    made.device = make_device(settings, place.size == 1);
+    made.context = made.device->createContext(place.rank, place.size);
+    const int64_t time = place.timeout_ms < 0 ? max_connect_ms : place.timeout_ms;
+    made.context->setTimeout(std::chrono::milliseconds(std::clamp<int64_t>(time, 1, 60'000)));
+    if (place.size == 1) return made;
+    Published own;
+    for (int rank = 0; rank < place.size; ++rank) {
+        const Bytes address = made.context->createPair(rank)->address().bytes();
+        own.pairs.push_back(number_of(address));
+        own.address = address;
+    }
+    const int64_t none = -1;
+    std::memcpy(own.address.data() + own.address.size() - sizeof none, &none, sizeof none);
+    const std::vector<Bytes> of_ranks = exchange(place, encode(own));
+    try {
+        connect_pairs(*made.context, of_ranks);
+        exchange(place, {});  // all are connected, or all fail
+    } catch (...) {
+        // Gloo's listener may still call back into a pair that is not connected.
+        dynamic_cast<gloo::transport::tcp::Device&>(*made.device).shutdown();
+        throw;
+    }
+    return made;
+}
+
+}  // namespace tutti::gloo_module

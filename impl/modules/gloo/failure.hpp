@@ -1,0 +1,30 @@
+// What the functions of the module throw, and how the table's functions report it. Plain data; any
+// thread.
+#pragma once
+
+#include <tutti/ext.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace tutti::gloo_module {
+
+struct Failure {
+    tutti_status status = TUTTI_OK;
+    std::string why{};
+    int rank = -1;  // at fault; -1: unknown
+};
+
+inline tutti_status report(const Failure& failure, tutti_error* error) noexcept {
+    if (error != nullptr) {
+        error->rank = failure.rank;
+        const size_t length = std::min(failure.why.size(), sizeof error->message - 1);
+        std::memcpy(error->message, failure.why.data(), length);
+        error->message[length] = '\0';
+    }
+    return failure.status;
+}
+
+}  // namespace tutti::gloo_module
