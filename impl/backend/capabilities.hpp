@@ -97,6 +97,7 @@ struct Capabilities {
     bool high_priority = false;                    // of its stream on a device
     bool byte_messages = true;                     // those whose size the receiver does not know
     bool memory = false;                           // of its own, on devices; see Backend
+    bool foreign_peers = false;                    // ranks may be of other libraries; see ext.h
 
     bool operator==(const Capabilities&) const = default;
 };

@@ -219,6 +219,10 @@ std::string settings_of(const std::string& name) {
     return Named(name).settings;
 }
 
+bool has_foreign_peers(const std::string& name) {
+    return capabilities_of(name).foreign_peers;
+}
+
 bool joins_threads(const std::string& name) {
     return !name.empty() && need(name).joins_threads;
 }

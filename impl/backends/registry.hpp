@@ -31,6 +31,9 @@ Capabilities capabilities_of(const std::string& name);
 // What follows the name: "a=b&c=d".
 std::string settings_of(const std::string& name);
 
+// Whether ranks of a group of a backend, by such a name, may be of other libraries.
+bool has_foreign_peers(const std::string& name);
+
 // Whether a backend, by such a name, joins threads of one process; else processes.
 bool joins_threads(const std::string& name);
 

@@ -89,7 +89,7 @@ void Backends::open(BackendMap& map, const BackendPlace& place, MadeBackends mad
         if (entry.name.empty()) entry.name = static_backend_name(routes_.back().name);
         routes_.back().known_as = entry.name;
     }
-    if (moves_bytes(cpu().can)) return;
+    if (moves_bytes(cpu().can) || cpu().can.foreign_peers) return;
     auto backend = make_backend("", place);
     Backend& opened = *backend;
     beside_ = route_to(TUTTI_CPU, opened, std::move(backend));

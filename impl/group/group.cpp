@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"
 #include "device_ranks.hpp"
+#include "foreign_peers.hpp"
 #include "in_flight.hpp"
 #include "membership/bootstrap.hpp"
 #include "membership/processes.hpp"
@@ -25,10 +26,19 @@ std::string same_on_all(const GroupOptions& options, const BackendMap& map) {
                map.text(), map.lacks());
 }
 
+BackendMap map_of(const GroupOptions& options) {
+    if (options.map) return *options.map;
+    // NCCL has no sums that can be reproduced.
+    return resolve_backends(options.backend, options.reproducible ? TUTTI_CPU : options.bound.type);
+}
+
 // All ranks: processes, or threads of one process if the backend joins those.
 std::shared_ptr<World> bootstrap(const GroupOptions& options, const BackendMap& map,
                                  const Deadline& deadline) {
     if (options.size == 1) return world_of_one();
+    if (has_foreign_peers(map.entries.front().name)) {
+        return unwatched_world(options.rank, options.size);
+    }
     const std::string same = same_on_all(options, map);
     const bool has_threads = joins_threads(map.entries.front().name);
     auto* const how = has_threads ? bootstrap_threads : bootstrap_processes;
@@ -56,22 +66,20 @@ Group::Group(const GroupOptions& options)
       timeout_ms_(options.timeout_ms),
       reproducible_(options.reproducible),
       bound_(options.bound),
-      compares_first_(debug_level() == DebugLevel::Detail),
+      has_foreign_peers_(tutti::has_foreign_peers(map_of(options).entries.front().name)),
+      compares_first_(debug_level() == DebugLevel::Detail && !has_foreign_peers_),
       global_ranks_(all_ranks(options.size)),
       tree_(std::make_shared<GroupTree>()),
       ticket_queue_(std::make_shared<TicketQueue>()),
       door_(std::make_shared<Door>(*this)) {
-    // NCCL has no sums that can be reproduced.
-    backend_map_ = options.map
-                       ? *options.map
-                       : resolve_backends(options.backend,
-                                          options.reproducible ? TUTTI_CPU : options.bound.type);
+    backend_map_ = map_of(options);
+    if (has_foreign_peers_) check_foreign_peers(options);
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     try {
         membership_ = std::make_unique<Membership>(bootstrap(options, backend_map_, deadline), 0,
                                                    all_ranks(options.size));
         membership_->set_compares_first(compares_first_);
-        store_ = options.store;
+        store_ = has_foreign_peers_ ? store_of_pytorch(0, options.store) : options.store;
         backends_.open(backend_map_, {*membership_, deadline, store_, bound_, false, name_});
         adopt_backends();
     } catch (...) {

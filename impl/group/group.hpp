@@ -220,6 +220,7 @@ private:
         std::unique_ptr<Membership> membership;
         BackendMap backend_map;
         Backends backends;
+        std::shared_ptr<Store> store{};  // null: the parent's
     };
     // Passes events of the membership on.
     class Listener final : public MembershipListener {
@@ -252,6 +253,8 @@ private:
     void compare_calls(const Fingerprint& call, uint64_t sequence, const Deadline& deadline);
     void share_memory(const Alloc& call, uint64_t sequence, const Deadline& until);
     void adopt_backends();
+    void check_foreign_peers(const GroupOptions& options) const;
+    std::shared_ptr<Group> split_among_foreign_peers(const SplitOptions& options);
     void give_up(Store& store, const Status& status) noexcept;
     void learn_hosts();
     std::vector<std::shared_ptr<Group>> open_device_ranks(const char* function,
@@ -365,7 +368,8 @@ private:
     std::atomic<int64_t> timeout_ms_;
     const bool reproducible_;
     const Device bound_;
-    const bool compares_first_;  // DETAIL
+    const bool has_foreign_peers_;  // ranks may be of another library
+    const bool compares_first_;     // DETAIL
     const char* backend_name_ = "";
     const std::vector<int> global_ranks_;
     std::vector<bool> on_this_host_;  // by rank; never changes
@@ -374,7 +378,8 @@ private:
     bool has_spare_processor_ = false;    // for a thread beside the ranks
     const std::shared_ptr<Group> first_;  // root of the tree, kept alive; null: this one
     const std::shared_ptr<GroupTree> tree_;
-    std::shared_ptr<Store> store_;  // where the ranks of the first group met
+    std::shared_ptr<Store> store_;  // where the ranks of the first group met, or, with foreign
+                                    // peers, those of this one
 
     mutable Mutex mutex_;
     Condition has_ended_;

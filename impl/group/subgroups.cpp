@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
+#include "foreign_peers.hpp"
 #include "group.hpp"
 #include "in_flight.hpp"
 #include "ranks.hpp"
@@ -200,11 +201,12 @@ Group::Group(SplitResult result, Group& parent)
       timeout_ms_(result.timeout_ms),
       reproducible_(result.reproducible),
       bound_(result.bound),
-      compares_first_(debug_level() == DebugLevel::Detail),
+      has_foreign_peers_(parent.has_foreign_peers_),
+      compares_first_(debug_level() == DebugLevel::Detail && !has_foreign_peers_),
       global_ranks_(std::move(result.global_ranks)),
       first_(parent.first_ ? parent.first_ : parent.shared_from_this()),
       tree_(parent.tree_),
-      store_(parent.store_),
+      store_(result.store ? std::move(result.store) : parent.store_),
       membership_(std::move(result.membership)),
       backend_map_(std::move(result.backend_map)),
       backends_(std::move(result.backends)),
@@ -224,6 +226,7 @@ std::string Group::next_step(const SplitOptions& options) {
 
 std::shared_ptr<Group> Group::split(const SplitOptions& options) {
     check_may_wait(options.function.c_str());
+    if (has_foreign_peers_) return split_among_foreign_peers(options);
     Splitting splitting(*this, options);
     splitting.agree();
     return splitting.make();
@@ -239,6 +242,7 @@ void Group::give_up(const SplitOptions& options, const Status& why) noexcept {
 
 std::string Group::compare(const SplitOptions& options) {
     check_may_wait(options.function.c_str());
+    if (has_foreign_peers_) refuse_with_foreign_peers(options.function, label());
     Splitting splitting(*this, options);
     splitting.agree();
     return splitting.name();

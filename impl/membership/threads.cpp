@@ -68,6 +68,13 @@ public:
         membership::compare_options(of_ranks);
     }
 
+    // The others never come here.
+    void join_alone(int rank, Recipient& recipient) {
+        const Lock lock(mutex_);
+        ranks_[static_cast<size_t>(rank)].recipient = &recipient;
+        for (int one = 0; one < static_cast<int>(ranks_.size()); ++one) arbiter_.enter(one);
+    }
+
     void send(int rank, const std::string& bytes) {
         act([&](Arbiter& arbiter) {
             FrameReader().feed(std::as_bytes(std::span(bytes)), [&](const Frame& frame) {
@@ -135,7 +142,7 @@ private:
     int serving_ TUTTI_GUARDED_BY(mutex_) = -1;
 };
 
-class ThreadWorld final : public World, private Recipient {
+class ThreadWorld : public World, private Recipient {
 public:
     ThreadWorld(std::shared_ptr<Hub> hub, std::string identity, int rank, int size)
         : World(rank, size), hub_(std::move(hub)), identity_(std::move(identity)) {}
@@ -147,6 +154,7 @@ public:
     void join(const std::string& options, const Deadline& deadline) {
         hub_->join(rank(), *this, options, deadline);
     }
+    void join_alone() { hub_->join_alone(rank(), *this); }
 
     [[nodiscard]] std::string identity() const override { return identity_; }
     [[nodiscard]] bool same_host(int /*rank*/) const override { return true; }
@@ -170,6 +178,15 @@ private:
 
     const std::shared_ptr<Hub> hub_;
     const std::string identity_;  // process, and number of the assembly
+};
+
+class UnwatchedWorld final : public ThreadWorld {
+public:
+    UnwatchedWorld(std::shared_ptr<Hub> hub, std::string identity, int rank, int size)
+        : ThreadWorld(std::move(hub), std::move(identity), rank, size) {}
+
+    [[nodiscard]] bool same_host(int rank) const override { return rank == this->rank(); }
+    [[nodiscard]] bool is_one_process() const override { return false; }
 };
 
 // The assemblies of this process that a rank 0 has made and others may still look for.
@@ -261,6 +278,14 @@ std::shared_ptr<World> world_of_one() {
     std::string address = hubs().add(hub);
     auto world = std::make_shared<ThreadWorld>(std::move(hub), std::move(address), 0, 1);
     world->join("", Deadline::never());
+    return world;
+}
+
+std::shared_ptr<World> unwatched_world(int rank, int size) {
+    auto hub = std::make_shared<Hub>(size);
+    std::string address = hubs().add(hub);
+    auto world = std::make_shared<UnwatchedWorld>(std::move(hub), std::move(address), rank, size);
+    world->join_alone();
     return world;
 }
 

@@ -17,4 +17,8 @@ std::shared_ptr<World> bootstrap_threads(const std::shared_ptr<Store>& store, in
 // The world of a single rank.
 std::shared_ptr<World> world_of_one();
 
+// One rank's view of a world whose other ranks are of another library: nobody reports that they
+// have come, left or died, and no step with them can be taken.
+std::shared_ptr<World> unwatched_world(int rank, int size);
+
 }  // namespace tutti

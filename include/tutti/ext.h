@@ -65,8 +65,15 @@ enum {
                                            inputs of an element at once, by the host's `reduce` */
     TUTTI_BACKEND_PLAIN_MESSAGES = 4, /**< its messages have tag 0, and go from one rank to another
                                            one, which both name */
-    TUTTI_BACKEND_HIGH_PRIORITY = 8   /**< STREAM: the stream that the host makes for it goes before
+    TUTTI_BACKEND_HIGH_PRIORITY = 8,  /**< STREAM: the stream that the host makes for it goes before
                                            others of the device */
+    TUTTI_BACKEND_FOREIGN_PEERS = 16  /**< ranks of the group may be of another library, which the
+                                           backend meets by itself in the place's store: that has
+                                           the group's keys without a prefix of the backend's, and
+                                           all_gather fails. It is the only backend of the group.
+                                           Nobody tells the host about those ranks: `finish` with
+                                           TUTTI_ERR_PEER_LOST names one that is lost. `split` and
+                                           `left` are not called */
 };
 
 /** A backend's abilities. The host refuses other calls before anything moves, with UNSUPPORTED and

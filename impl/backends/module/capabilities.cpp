@@ -77,6 +77,7 @@ Capabilities describe(const tutti_backend_table& table, const std::string& setti
     Capabilities can;
     can.completion = read_completion(said.completion, table, owner);
     can.devices = NumberSet(said.devices);
+    can.foreign_peers = (said.flags & TUTTI_BACKEND_FOREIGN_PEERS) != 0;
     can.kinds = NumberSet(said.kinds & collectives);
     can.dtypes = NumberSet(said.dtypes);
     for (tutti_dtype dtype = 0; dtype <= TUTTI_BOOL; ++dtype) {

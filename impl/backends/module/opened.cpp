@@ -43,6 +43,10 @@ Opened::Opened(const tutti_backend_table& table, const char* name, const Backend
       size_(at.membership.size()),
       on_their_way_(patience_ms) {
     if (!at.store) return;
+    if (can_.foreign_peers) {
+        store_ = at.store;  // the keys are the peers' own
+        return;
+    }
     store_ = make_prefix_store(
         cat("tutti/backend/", name, "/", at.device.type, "/", at.membership.identity()), at.store);
 }

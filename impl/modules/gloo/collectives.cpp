@@ -64,6 +64,7 @@ void Collectives::Flat::scatter() const {
 void Collectives::run(const tutti_backend_call& call) {
     if (!has_pytorch_peers_ && size_ > 1) compare(call);
     if (call.kind != TUTTI_CALL_COALESCED) return run_one(call);
+    if (has_pytorch_peers_) return all_reduce_many(call);
     for (int64_t i = 0; i < call.call_count; ++i) run_one(*call.calls[i]);
 }
 

@@ -65,6 +65,9 @@ private:
     void reduce(const tutti_backend_call& call);
     void reduce_by_gloo(const tutti_backend_call& call);
     void reduce_at_once(const tutti_backend_call& call);
+    void reduce_with_pytorch(const tutti_backend_call& call);
+    void all_reduce_with_pytorch(const tutti_backend_call& call, void* data, int64_t count);
+    void all_reduce_many(const tutti_backend_call& list);
     [[nodiscard]] Function function_for(const tutti_backend_call& call) const;
     void all_reduce(void* data, int64_t count, size_t element_size, const Function& function);
     [[nodiscard]] bool must_reduce_at_once(const tutti_backend_call& call) const;

@@ -10,7 +10,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "worker.hpp"
@@ -30,10 +32,21 @@ struct Published {
     std::vector<int64_t> pairs;  // the number of the pair for each rank
 };
 
-void append_size(Bytes& to, uint64_t size) {
-    const char* const bytes = reinterpret_cast<const char*>(&size);
-    to.insert(to.end(), bytes, bytes + sizeof size);
-}
+// Writes bytes behind each other.
+class Writer {
+public:
+    explicit Writer(size_t room) : bytes_(room) {}
+    void add(const void* data, size_t size) {
+        std::memcpy(bytes_.data() + written_, data, size);
+        written_ += size;
+    }
+    void add_size(uint64_t size) { add(&size, sizeof size); }
+    Bytes take() { return std::move(bytes_); }
+
+private:
+    Bytes bytes_;
+    size_t written_ = 0;
+};
 
 std::string host_name() {
     std::array<char, 256> name{};
@@ -49,13 +62,13 @@ int64_t number_of(const Bytes& address) {
 
 Bytes encode(const Published& own) {
     const std::string host = host_name();
-    Bytes bytes;
-    append_size(bytes, host.size());
-    bytes.insert(bytes.end(), host.begin(), host.end());
-    append_size(bytes, own.address.size());
-    bytes.insert(bytes.end(), own.address.begin(), own.address.end());
-    for (const int64_t pair : own.pairs) append_size(bytes, static_cast<uint64_t>(pair));
-    return bytes;
+    Writer to(sizeof(uint64_t) * (2 + own.pairs.size()) + host.size() + own.address.size());
+    to.add_size(host.size());
+    to.add(host.data(), host.size());
+    to.add_size(own.address.size());
+    to.add(own.address.data(), own.address.size());
+    for (const int64_t pair : own.pairs) to.add_size(static_cast<uint64_t>(pair));
+    return to.take();
 }
 
 Published decode(const Bytes& bytes, int rank, int size) {
@@ -111,14 +124,14 @@ std::shared_ptr<gloo::transport::Device> make_device(const Settings& settings, b
 }
 
 // Those of all ranks, of the group's host.
-std::vector<Bytes> exchange(const tutti_backend_place& place, const Bytes& own) {
+std::vector<Bytes> meet_by_host(const tutti_backend_place& place, const Bytes& own) {
     constexpr size_t max_host = 256;
     const auto size = static_cast<size_t>(place.size);
     const size_t room = sizeof(uint64_t) * 3 + max_host + address_bytes + size * sizeof(int64_t);
-    Bytes padded;
-    append_size(padded, own.size());
-    padded.insert(padded.end(), own.begin(), own.end());
-    padded.resize(room);
+    Writer to(room);
+    to.add_size(own.size());
+    to.add(own.data(), own.size());
+    const Bytes padded = to.take();
     Bytes all(room * size);
     tutti_error error = TUTTI_ERROR_INIT;
     const tutti_status status =
@@ -131,6 +144,51 @@ std::vector<Bytes> exchange(const tutti_backend_place& place, const Bytes& own) 
         std::memcpy(&bytes, begin, sizeof bytes);
         bytes = std::min<uint64_t>(bytes, room - sizeof bytes);
         of_ranks.emplace_back(begin + sizeof bytes, begin + sizeof bytes + bytes);
+    }
+    return of_ranks;
+}
+
+Failure failure_of(tutti_status status, const tutti_error& error, const std::string& what) {
+    const bool is_late = status == TUTTI_ERR_TIMEOUT;
+    return {status,
+            what + (is_late ? ": it has not come in time" : ": ") + (is_late ? "" : error.message)};
+}
+
+// The same under the keys of PyTorch's groups: of the device "cpu", of its context 0.
+std::vector<Bytes> meet_in_store(const tutti_backend_place& place, const Bytes& own) {
+    if (place.store == nullptr) {
+        throw Failure{TUTTI_ERR_UNSUPPORTED,
+                      "peers=pytorch needs a store, and this group has none"};
+    }
+    const auto key_of = [](int rank) { return "cpu//0/" + std::to_string(rank); };
+    const tutti_store_table& table = *place.store_table;
+    tutti_error error = TUTTI_ERROR_INIT;
+    const std::string key = key_of(place.rank);
+    const tutti_slice name{key.data(), key.size()}, value{own.data(), own.size()};
+    tutti_status status = table.set(place.store, &name, &value, &error);
+    if (status != TUTTI_OK) throw failure_of(status, error, "publishing this rank's address");
+    std::vector<Bytes> of_ranks(static_cast<size_t>(place.size));
+    const int64_t time = place.timeout_ms < 0 ? INT64_MAX : place.timeout_ms;
+    const auto until = std::chrono::steady_clock::now() +
+                       std::chrono::milliseconds(std::min<int64_t>(time, 1'000'000'000));
+    for (int rank = 0; rank < place.size; ++rank) {
+        const std::string other = key_of(rank);
+        const tutti_slice wanted{other.data(), other.size()};
+        const auto take = [](void* to, const void* data, size_t size) {
+            const char* const begin = static_cast<const char*>(data);
+            static_cast<Bytes*>(to)->assign(begin, begin + size);
+        };
+        do {
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                until - std::chrono::steady_clock::now());
+            status = table.get(place.store, &wanted, std::max<int64_t>(left.count(), 0), take,
+                               &of_ranks[static_cast<size_t>(rank)], &error);
+        } while (status == TUTTI_ERR_TIMEOUT && std::chrono::steady_clock::now() < until);
+        if (status == TUTTI_OK) continue;
+        Failure failure =
+            failure_of(status, error, "waiting for the address of rank " + std::to_string(rank));
+        failure.rank = rank;
+        throw failure;
     }
     return of_ranks;
 }
@@ -161,11 +219,16 @@ Settings read_settings(const char* text) {
         const std::string_view one = rest.substr(0, rest.find('&'));
         rest.remove_prefix(std::min(one.size() + 1, rest.size()));
         constexpr std::string_view interface = "interface=";
+        if (one == "peers=pytorch") {
+            settings.has_pytorch_peers = true;
+            continue;
+        }
         if (one.starts_with(interface) && one.size() > interface.size()) {
             settings.interface = one.substr(interface.size());
         } else {
             throw Failure{TUTTI_ERR_INVALID_ARGUMENT,
-                          "gloo has no setting \"" + std::string(one) + "\", only interface=NAME"};
+                          "gloo has no setting \"" + std::string(one) +
+                              "\", only interface=NAME and peers=pytorch"};
         }
     }
     return settings;
@@ -186,10 +249,12 @@ Connection connect(const tutti_backend_place& place, const Settings& settings) {
     }
     const int64_t none = -1;
     std::memcpy(own.address.data() + own.address.size() - sizeof none, &none, sizeof none);
-    const std::vector<Bytes> of_ranks = exchange(place, encode(own));
+    const bool is_foreign = settings.has_pytorch_peers;
+    const std::vector<Bytes> of_ranks =
+        is_foreign ? meet_in_store(place, encode(own)) : meet_by_host(place, encode(own));
     try {
         connect_pairs(*made.context, of_ranks);
-        exchange(place, {});  // all are connected, or all fail
+        if (!is_foreign) meet_by_host(place, {});  // all are connected, or all fail
     } catch (...) {
         // Gloo's listener may still call back into a pair that is not connected.
         dynamic_cast<gloo::transport::tcp::Device&>(*made.device).shutdown();

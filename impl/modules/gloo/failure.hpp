@@ -27,4 +27,10 @@ inline tutti_status report(const Failure& failure, tutti_error* error) noexcept 
     return failure.status;
 }
 
+// Where there is no membership, a connection that closes is the loss of the rank at its other end.
+inline Failure as_lost(Failure failure) {
+    if (failure.status == TUTTI_ERR_NETWORK) failure.status = TUTTI_ERR_PEER_LOST;
+    return failure;
+}
+
 }  // namespace tutti::gloo_module

@@ -20,20 +20,26 @@ Group::Group(const tutti_backend_place& place, const Settings& settings, Connect
       collectives_(place, settings.has_pytorch_peers,
                    gated_context(connection_.device, connection_.context, collectives_gate_)),
       last_of_(static_cast<size_t>(place.size), -1) {
-    messages_ = std::make_unique<Messages>(
-        place, gated_context(connection_.device, connection_.context, messages_gate_),
-        messages_gate_, [this](int rank, uint64_t last) { has_left(rank, last); });
+    auto context = gated_context(connection_.device, connection_.context, messages_gate_);
+    if (settings.has_pytorch_peers) {
+        plain_messages_ = std::make_unique<PlainMessages>(place, std::move(context));
+        return;
+    }
+    messages_ =
+        std::make_unique<Messages>(place, std::move(context), messages_gate_,
+                                   [this](int rank, uint64_t last) { has_left(rank, last); });
 }
 
 Group::~Group() {
     abort({TUTTI_ERR_ABORTED, "the group was destroyed"});
     worker_.close();
     messages_.reset();
+    plain_messages_.reset();
 }
 
 void Group::post(const tutti_backend_call* call) {
     if (call->kind == TUTTI_CALL_SEND || call->kind == TUTTI_CALL_RECEIVE) {
-        return messages_->post(call);
+        return plain_messages_ ? plain_messages_->post(call) : messages_->post(call);
     }
     collectives_gate_.check();
     last_ = call->sequence;
@@ -73,6 +79,7 @@ Failure Group::failure_of(const tutti_backend_call* call) {
 
 // A connection that closes may be that of a rank which leaves or fails because another one is dead.
 Failure Group::settled(const Failure& failure, uint64_t sequence) {
+    if (plain_messages_) return as_lost(failure);
     if (failure.status != TUTTI_ERR_NETWORK) return failure;
     if (!collectives_gate_.wait_until_closed(patience)) return failure;
     {
@@ -112,15 +119,15 @@ void Group::has_left(int rank, uint64_t last) {
 void Group::abort(const Failure& why) noexcept {
     collectives_gate_.close(why);
     messages_gate_.close(why);
-    messages_->abort(why);
+    if (messages_) messages_->abort(why);
 }
 
 void Group::leave() {
-    messages_->leave(last_);
+    if (messages_) messages_->leave(last_);
 }
 
 int32_t Group::cancel(const tutti_backend_call* call) {
-    return messages_->cancel(call);
+    return messages_ ? messages_->cancel(call) : -1;
 }
 
 }  // namespace tutti::gloo_module

@@ -13,6 +13,7 @@
 #include "connection.hpp"
 #include "gate.hpp"
 #include "messages.hpp"
+#include "plain_messages.hpp"
 #include "worker.hpp"
 
 namespace tutti::gloo_module {
@@ -47,7 +48,9 @@ private:
     std::atomic<uint64_t> last_{0};  // that was posted
 
     Worker worker_;
+    // One of them, the other is null.
     std::unique_ptr<Messages> messages_;
+    std::unique_ptr<PlainMessages> plain_messages_;
 };
 
 }  // namespace tutti::gloo_module

@@ -25,16 +25,30 @@ Group& group_of(void* backend) {
     return *static_cast<Group*>(backend);
 }
 
+// The dtypes and ops of PyTorch's ProcessGroupGloo.
+void limit_to_pytorch(tutti_backend_capabilities& can) {
+    can.flags = TUTTI_BACKEND_FOREIGN_PEERS;
+    can.dtypes = TUTTI_BIT(TUTTI_INT8) | TUTTI_BIT(TUTTI_UINT8) | TUTTI_BIT(TUTTI_INT32) |
+                 TUTTI_BIT(TUTTI_INT64) | TUTTI_BIT(TUTTI_FLOAT16) | TUTTI_BIT(TUTTI_BFLOAT16) |
+                 TUTTI_BIT(TUTTI_FLOAT32) | TUTTI_BIT(TUTTI_FLOAT64) | TUTTI_BIT(TUTTI_COMPLEX64) |
+                 TUTTI_BIT(TUTTI_COMPLEX128) | TUTTI_BIT(TUTTI_BOOL);
+    for (uint64_t& ops : can.ops) ops = ~TUTTI_BIT(TUTTI_PREMUL_SUM);
+    for (const tutti_dtype half : {TUTTI_FLOAT16, TUTTI_BFLOAT16}) {
+        can.ops[half] &= ~TUTTI_BIT(TUTTI_AVG);
+    }
+}
+
 tutti_status describe(void*, const char* text, tutti_backend_capabilities* out,
                       tutti_error* error) {
     return guard(error, [&] {
-        static_cast<void>(read_settings(text));
+        const Settings settings = read_settings(text);
         out->completion = TUTTI_COMPLETION_CALLBACK;
         out->devices = TUTTI_BIT(TUTTI_CPU);
         out->kinds = TUTTI_ALL_BITS;
         out->dtypes = TUTTI_ALL_BITS;
         out->flags = TUTTI_BACKEND_USER_FUNCTIONS | TUTTI_BACKEND_REPRODUCIBLE;
         for (uint64_t& ops : out->ops) ops = TUTTI_ALL_BITS;
+        if (settings.has_pytorch_peers) limit_to_pytorch(*out);
     });
 }
 

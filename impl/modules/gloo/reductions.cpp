@@ -3,7 +3,6 @@
 // the results are shared: functions of the program, and floating point among tutti's ranks alone,
 // whose sums are rounded once and may be reproducible.
 #include <gloo/allreduce.h>
-#include <gloo/math.h>
 #include <gloo/reduce.h>
 #include <gloo/types.h>
 
@@ -58,23 +57,13 @@ void with_element(size_t size, With&& with) {
 }  // namespace
 
 bool Collectives::must_reduce_at_once(const tutti_backend_call& call) const {
-    if (has_pytorch_peers_) return false;
     return is_scatter(call) || call.op > TUTTI_PREMUL_SUM || !is_integer(call.dtype);
 }
 
 void Collectives::reduce(const tutti_backend_call& call) {
+    if (has_pytorch_peers_) return reduce_with_pytorch(call);
     if (must_reduce_at_once(call)) return reduce_at_once(call);
     reduce_by_gloo(call);
-}
-
-Collectives::Function Collectives::function_for(const tutti_backend_call& call) const {
-    return [this, &call](void* output, const void* first, const void* second, size_t count) {
-        const void* const inputs[] = {first, second};
-        tutti_error error = TUTTI_ERROR_INIT;
-        const tutti_status status =
-            host_.reduce(&call, inputs, 2, output, static_cast<int64_t>(count), &error);
-        if (status != TUTTI_OK) throw Failure{status, error.message, error.rank};
-    };
 }
 
 void Collectives::all_reduce(void* data, int64_t count, size_t element_size,
@@ -91,19 +80,23 @@ void Collectives::all_reduce(void* data, int64_t count, size_t element_size,
 void Collectives::reduce_by_gloo(const tutti_backend_call& call) {
     const tutti_piece& input = call.inputs[0];
     const bool is_all = call.kind == TUTTI_CALL_ALL_REDUCE;
+    const bool is_pairs =
+        has_pytorch_peers_ && (call.dtype == TUTTI_COMPLEX64 || call.dtype == TUTTI_COMPLEX128);
+    const size_t element_size = is_pairs ? call.element_size / 2 : call.element_size;
+    const int64_t count = is_pairs ? input.count * 2 : input.count;
     const bool has_result = is_all || call.root == rank_;
     std::vector<char> copy(has_result ? 0 : bytes_of(input.count, call));
     char* const data = has_result ? static_cast<char*>(call.outputs[0].data) : copy.data();
     host_.reduce_begin(&call, input.data, data, input.count);
     if (is_all) {
-        all_reduce(data, input.count, call.element_size, function_for(call));
+        all_reduce(data, count, element_size, function_for(call));
     } else {
         gloo::ReduceOptions options(context_);
         options.setTag(next_tag());
         options.setRoot(call.root);
         options.setReduceFunction(function_for(call));
-        with_element(call.element_size, [&]<typename One>(One) {
-            options.setOutput(reinterpret_cast<One*>(data), static_cast<size_t>(input.count));
+        with_element(element_size, [&]<typename One>(One) {
+            options.setOutput(reinterpret_cast<One*>(data), static_cast<size_t>(count));
         });
         gloo::reduce(options);
     }

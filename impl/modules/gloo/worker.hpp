@@ -12,7 +12,8 @@
 
 namespace tutti::gloo_module {
 
-// Blocks all signals of this thread, and of the threads that it starts, for as long as it exists.
+// Blocks all signals of this thread, and of the threads that it starts, for as long as it exists. A
+// SIGPIPE of this thread is dropped.
 class BlockedSignals {
 public:
     BlockedSignals() {
@@ -20,7 +21,14 @@ public:
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
-    ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    ~BlockedSignals() {
+        sigset_t pipe;
+        sigemptyset(&pipe);
+        sigaddset(&pipe, SIGPIPE);
+        const timespec at_once{0, 0};
+        if (sigismember(&before_, SIGPIPE) == 0) sigtimedwait(&pipe, nullptr, &at_once);
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
     BlockedSignals(const BlockedSignals&) = delete;
     BlockedSignals& operator=(const BlockedSignals&) = delete;
 

@@ -1,0 +1,20 @@
+// Groups in which ranks may be of another library, PyTorch's processes say: they have no membership
+// with the others. The names of their groups are PyTorch's, as are the places in the store where
+// their ranks meet. Any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/store.hpp"
+
+namespace tutti {
+
+// Where the ranks of a group meet: the first has the number 0, and others follow below it, in the
+// order in which they are made.
+std::shared_ptr<Store> store_of_pytorch(uint64_t number, std::shared_ptr<Store> parent);
+
+// Throws UNSUPPORTED: `what` takes a membership.
+[[noreturn]] void refuse_with_foreign_peers(const std::string& what, const std::string& group);
+
+}  // namespace tutti
