@@ -123,11 +123,16 @@ std::string lower(std::string text) {
     return text;
 }
 
-// "name?settings".
+// "name?settings". The module of Gloo, which meets PyTorch's ranks, has a name of its own as long
+// as the built-in backend has Gloo's.
 struct Named {
     explicit Named(const std::string& text)
         : name(text.substr(0, text.find('?'))),
-          settings(name.size() < text.size() ? text.substr(name.size() + 1) : "") {}
+          settings(name.size() < text.size() ? text.substr(name.size() + 1) : "") {
+        if (lower(name) == "gloo" && cat("&", settings).find("&peers=") != std::string::npos) {
+            name = "gloo-pytorch";
+        }
+    }
     std::string name;
     std::string settings;
 };

@@ -129,7 +129,7 @@ def run(peer, backend, world, plan):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("peer", help="tutti's program, tutti_gloo_interop_peer")
-    parser.add_argument("--backend", default="gloo-pytorch?peers=pytorch")
+    parser.add_argument("--backend", default="gloo?peers=pytorch")
     parser.add_argument("--worlds", default=",".join(worlds))
     parser.add_argument("--schedules", type=int, default=16, help="of 30 calls")
     parser.add_argument("--no-matrix", action="store_true")

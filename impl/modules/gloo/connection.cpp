@@ -104,7 +104,9 @@ std::shared_ptr<gloo::transport::Device> make_device(const Settings& settings, b
     wanted.iface = settings.interface;
     for (const char* const variable : {"TUTTI_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}) {
         const char* const value = std::getenv(variable);
-        if (wanted.iface.empty() && value != nullptr) wanted.iface = value;
+        if (!wanted.iface.empty() || value == nullptr) continue;
+        const std::string_view names = value;  // of several the first
+        wanted.iface = names.substr(0, names.find(','));
     }
     if (is_alone) wanted.iface.clear();
     const auto open = [&] { return gloo::transport::tcp::CreateDevice(wanted); };
@@ -218,10 +220,15 @@ Settings read_settings(const char* text) {
     while (!rest.empty()) {
         const std::string_view one = rest.substr(0, rest.find('&'));
         rest.remove_prefix(std::min(one.size() + 1, rest.size()));
-        constexpr std::string_view interface = "interface=";
+        constexpr std::string_view interface = "interface=", peers = "peers=";
         if (one == "peers=pytorch") {
             settings.has_pytorch_peers = true;
             continue;
+        }
+        if (one.starts_with(peers)) {
+            throw Failure{TUTTI_ERR_INVALID_ARGUMENT, "gloo's setting \"peers\" is \"" +
+                                                          std::string(one.substr(peers.size())) +
+                                                          "\", and can be \"pytorch\" alone"};
         }
         if (one.starts_with(interface) && one.size() > interface.size()) {
             settings.interface = one.substr(interface.size());
