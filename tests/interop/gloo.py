@@ -15,6 +15,7 @@ from support.peers import hold_port, skip_without_pytorch, test_seed
 
 tests = pathlib.Path(__file__).resolve().parent.parent
 longest_s = 240
+together = 10  # schedules that run in one world, one after the other
 dtypes = "int8 uint8 int32 int64 float32 float64 complex64 complex128 bool".split()
 moves = "broadcast all_gather all_gather_into_tensor gather scatter".split()
 moves += "all_to_all all_to_all_single uneven message any_source".split()
@@ -72,10 +73,9 @@ def matrix(size):
     return plan
 
 
-def schedule(source, size, steps, groups):
-    """Random calls in random groups."""
-    plan = Plan()
-    members = [list(range(size))]
+def schedule(plan, source, size, steps, groups):
+    """Random calls in the world and in new random groups."""
+    members, first = [list(range(size))], len(plan.sizes)
     for _ in range(groups):
         members.append(sorted(source.sample(range(size), source.randint(1, size))))
         plan.group(members[-1])
@@ -89,11 +89,11 @@ def schedule(source, size, steps, groups):
         root = source.randrange(len(members[group]))
         if not is_known(kind, dtype, count):
             continue
-        plan.call(kind, dtype, source.choice(ops_of(dtype)), count, root, group, source.randrange(4))
-    return plan
+        number = 0 if group == 0 else first + group
+        plan.call(kind, dtype, source.choice(ops_of(dtype)), count, root, number, source.randrange(4))
 
 
-def run(peer, backend, world, plan):
+def run(peer, backend, world, plan, how="init"):
     """The outputs of ranks that did not end well."""
     port, size = hold_port(), len(world)
     with tempfile.TemporaryDirectory(prefix="tutti-") as folder:
@@ -101,10 +101,10 @@ def run(peer, backend, world, plan):
         pathlib.Path(path).write_text("\n".join(plan.lines) + "\n")
         started = []
         for rank, kind in enumerate(world):
-            command = [peer, path, rank, size, port, backend]
+            command = [peer, path, rank, size, port, backend, how]
             if kind == "p":
                 pytorch = [tests / "support/pytorch", folder, "interop/gloo_peer.py"]
-                command = pytorch + ["plan", rank, size, port]
+                command = pytorch + ["plan", rank, size, port, how]
             started.append(
                 subprocess.Popen(
                     list(map(str, command)),
@@ -150,13 +150,16 @@ def main():
         plan = matrix(len(world))
         right &= tell("matrix", world, plan, run(options.peer, options.backend, world, plan))
     passed = 0
-    for number in range(options.schedules):
-        world = chosen[number % len(chosen)]
-        plan = schedule(source, len(world), 30, 3)
-        bad = run(options.peer, options.backend, world, plan)
-        passed += not bad
+    for first in range(0, options.schedules, together):
+        world = chosen[first // together % len(chosen)]
+        plan, count = Plan(), min(together, options.schedules - first)
+        for _ in range(count):
+            schedule(plan, source, len(world), 30, 3)
+        how = "store" if first // together % 3 == 2 else "init"
+        bad = run(options.peer, options.backend, world, plan, how)
+        passed += 0 if bad else count
         if bad:
-            right = tell(f"schedule {number}", world, plan, bad)
+            right = tell(f"schedules from {first} on", world, plan, bad)
     print(f"{passed} of {options.schedules} schedules are right")
     return 0 if right else 1
 

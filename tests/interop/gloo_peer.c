@@ -1,6 +1,6 @@
 /* A rank of tutti's in a group with PyTorch's ranks: runs a plan, and compares every result with
  * what it must be. The same calls and values as gloo_peer.py; see gloo. Public headers only.
- *   tutti_gloo_interop_peer PLAN RANK SIZE PORT BACKEND */
+ *   tutti_gloo_interop_peer PLAN RANK SIZE PORT BACKEND init|store */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,15 +246,30 @@ static void run(FILE* plan) {
     for (; count > 0; --count, first = (first + 1) % MOST_PENDING) end(&pending[first]);
 }
 
-int main(int argc, char** argv) {
-    if (argc != 6) return 2;
+/* "init": at the init method; "store": at a prefix store of the program's own. */
+static void meet(const char* how, const char* backend, int32_t rank, int32_t size, int32_t port,
+                 const tutti_group_options* options) {
     char method[64];
+    tutti_store *whole = NULL, *part = NULL;
+    if (strcmp(how, "init") == 0) {
+        snprintf(method, sizeof method, "tcp://127.0.0.1:%d", (int)port);
+        MUST(tutti_init_process_group(backend, method, NULL, rank, size, options, &error));
+        return;
+    }
+    MUST(tutti_tcp_store_create("127.0.0.1", port, size, rank == 0, NULL, &whole, &error));
+    MUST(tutti_prefix_store_create(whole, "weights", &part, &error));
+    MUST(tutti_init_process_group_with_store(backend, part, NULL, rank, size, options, &error));
+    tutti_store_release(part);
+    tutti_store_release(whole);
+}
+
+int main(int argc, char** argv) {
+    if (argc != 7) return 2;
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     options.timeout_ms = 60000;
     tutti_error_init(&error, sizeof error);
-    snprintf(method, sizeof method, "tcp://127.0.0.1:%s", argv[4]);
-    MUST(tutti_init_process_group(argv[5], method, NULL, (int32_t)strtol(argv[2], NULL, 10),
-                                  (int32_t)strtol(argv[3], NULL, 10), &options, &error));
+    meet(argv[6], argv[5], (int32_t)strtol(argv[2], NULL, 10), (int32_t)strtol(argv[3], NULL, 10),
+         (int32_t)strtol(argv[4], NULL, 10), &options);
     FILE* const plan = fopen(argv[1], "r");
     if (plan == NULL) return 2;
     run(plan);

@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 
 work, plan, rank, size, port = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
+how = sys.argv[6]  # "init": at the init method; "store": at a prefix store of the program's own
 os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
 os.environ.setdefault("USE_LIBUV", "0")
 dtypes = {
@@ -224,9 +225,11 @@ class Call:
 
 
 def main():
-    dist.init_process_group(
-        "gloo", rank=rank, world_size=size, timeout=datetime.timedelta(seconds=60)
-    )
+    terms = {"rank": rank, "world_size": size, "timeout": datetime.timedelta(seconds=60)}
+    if how == "store":
+        whole = dist.TCPStore("127.0.0.1", port, size, rank == 0, use_libuv=False)
+        terms["store"] = dist.PrefixStore("weights", whole)
+    dist.init_process_group("gloo", **terms)
     groups, pending, done = [dist.group.WORLD], [], 0
     with open(os.path.join(work, plan)) as lines:
         for line in lines:

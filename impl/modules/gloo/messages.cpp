@@ -46,8 +46,8 @@ Messages::Messages(const tutti_backend_place& place, std::shared_ptr<gloo::Conte
 // The gate is closed.
 Messages::~Messages() {
     if (receiver_.joinable()) receiver_.join();
-    sender_.close();
     fetcher_.close();
+    sender_.close();
 }
 
 void Messages::finish(const Ends& ends) const {
@@ -63,7 +63,21 @@ void Messages::finish(const Ends& ends) const {
 
 void Messages::post(const tutti_backend_call* call) {
     gate_.check();
-    if (call->kind == TUTTI_CALL_SEND) return send(call);
+    if (call->kind == TUTTI_CALL_SEND) {
+        send(call);
+    } else {
+        receive(call);
+    }
+    // It may have been closed before the call was in a list.
+    if (!gate_.is_closed()) return;
+    try {
+        gate_.check();
+    } catch (const Failure& why) {
+        abort(why);
+    }
+}
+
+void Messages::receive(const tutti_backend_call* call) {
     Ends ends;
     {
         const std::lock_guard lock(mutex_);
@@ -80,13 +94,6 @@ void Messages::post(const tutti_backend_call* call) {
         }
     }
     finish(ends);
-    // It may have been closed before the receive was in the list.
-    if (!gate_.is_closed()) return;
-    try {
-        gate_.check();
-    } catch (const Failure& why) {
-        abort(why);
-    }
 }
 
 void Messages::send(const tutti_backend_call* call) {

@@ -73,6 +73,7 @@ private:
     using Ends = std::vector<End>;
 
     void send(const tutti_backend_call* call);
+    void receive(const tutti_backend_call* call);
     void receive_frames();
     [[nodiscard]] int receive_frame(std::vector<char>& room);
     [[nodiscard]] std::vector<int> connected_ranks() const;
