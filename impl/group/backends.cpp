@@ -29,6 +29,11 @@ BackendPlace place_for(tutti_device_type device, const BackendPlace& place) {
     return there;
 }
 
+// A group with ranks of another library has no backend of this one beside its own.
+const char* who_has_it(const Capabilities& can) {
+    return can.foreign_peers ? "; a group of tutti's ranks alone, over \"tcp\", has it" : "";
+}
+
 // Byte strings, objects and memory.
 bool moves_bytes(const Capabilities& can) {
     return can.messages && can.byte_messages && can.kinds == Capabilities{}.kinds;
@@ -175,7 +180,8 @@ void Backends::check(const Route& route, const FlatCall& call) const {
     }
     const std::string what = beyond(route.can, call);
     if (what.empty()) return;
-    throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name, "\" does not support ", what));
+    throw Error(TUTTI_ERR_UNSUPPORTED,
+                cat("backend \"", route.name, "\" does not support ", what, who_has_it(route.can)));
 }
 
 void Backends::check_messages(tutti_device_type device, bool has_bytes) const {
@@ -188,7 +194,8 @@ void Backends::check_messages(tutti_device_type device, bool has_bytes) const {
     if (!has_bytes || route.can.byte_messages) return;
     throw Error(TUTTI_ERR_UNSUPPORTED, cat("backend \"", route.name,
                                            "\" does not support messages whose size the receiver "
-                                           "does not know: objects and byte strings"));
+                                           "does not know: objects and byte strings",
+                                           who_has_it(route.can)));
 }
 
 void Backends::check_plain(tutti_device_type device, int tag, int peer, int rank) const {

@@ -35,13 +35,21 @@ static void ask_for_what_is_not_there(rank_context* me) {
     const int32_t all[] = {0, 1};
     int16_t small = 1;
     const tutti_buffer shorts = TUTTI_BUFFER_INIT(&small, 1, TUTTI_INT16);
+    tutti_bytes* bytes = NULL;
     tutti_group* group = NULL;
     tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
     RANK_STATUS(me, tutti_monitored_barrier(me->group, 0, NULL, &me->error), TUTTI_ERR_UNSUPPORTED);
     RANK_SAYS(me, "does not support monitored_barrier");
     RANK_STATUS(me, tutti_broadcast(me->group, &shorts, 0, NULL, NULL, &me->error),
                 TUTTI_ERR_UNSUPPORTED);
-    RANK_SAYS(me, "int16");
+    RANK_SAYS(me, "int16; a group of tutti's ranks alone, over \"tcp\", has it");
+    RANK_STATUS(
+        me,
+        me->rank == 0
+            ? tutti_broadcast_bytes(me->group, "x", 1, 0, 0, NULL, NULL, NULL, &me->error)
+            : tutti_broadcast_bytes(me->group, NULL, 0, 0, 0, NULL, &bytes, NULL, &me->error),
+        TUTTI_ERR_UNSUPPORTED);
+    RANK_SAYS(me, "over \"tcp\", has it");
     options.use_local_synchronization = 1;
     RANK_STATUS(me, tutti_new_group(me->group, all, 2, NULL, NULL, &options, &group, &me->error),
                 TUTTI_ERR_UNSUPPORTED);
