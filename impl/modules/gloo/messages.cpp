@@ -196,7 +196,8 @@ void Messages::transmit_data(int peer, uint64_t id, const tutti_backend_call* ca
 
 // On the fetcher's thread.
 void Messages::fetch(Key key) {
-    const auto [source, id] = key;
+    const int source = key.first;
+    const uint64_t id = key.second;
     const tutti_backend_call* call = nullptr;
     {
         const std::lock_guard lock(mutex_);
