@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "foreign_peers.hpp"
 #include "group.hpp"
 #include "in_flight.hpp"
 #include "membership/membership.hpp"
@@ -72,6 +73,7 @@ Status judge(const std::vector<std::string>& claims) {
 // time was up says so for all.
 std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequence,
                                           const Step& step, const Deadline& deadline) {
+    if (has_foreign_peers_) refuse_with_foreign_peers(step.key, label());
     Membership& ranks = *membership_;
     const auto stalled = [&] { ranks.stalled(sequence, to_bytes(call), describe(call, sequence)); };
     try {

@@ -1,4 +1,4 @@
-// Collectives that move data. Gloo works on memory in which the pieces of the ranks follow each
+// These collectives move data. Gloo works on memory in which the pieces of the ranks follow each
 // other; pieces that do not are copied.
 #include "collectives.hpp"
 
@@ -95,9 +95,9 @@ void Collectives::run_one(const tutti_backend_call& call) {
     }
 }
 
-// Ranks that call different things would write past the end of each other's memory: Gloo ends the
-// process then. Every rank compares with those 1, 2, 4, ... in front of it, in the rounds of a
-// barrier.
+// Gloo ends the process if a message is longer than its receive, as when ranks call different
+// things. So every rank compares its call with the ranks 1, 2, 4, ... in front of it, in the rounds
+// of a barrier.
 void Collectives::compare(const tutti_backend_call& call) {
     const auto* const begin = static_cast<const char*>(call.fingerprint);
     std::vector<char> own(begin, begin + call.fingerprint_size);
@@ -204,7 +204,7 @@ void Collectives::scatter(const tutti_backend_call& call) {
     if (rank_ == call.root && bytes > 0) std::memcpy(output.data, to, bytes);
 }
 
-// Bytes between all ranks, from memory in which they follow each other.
+// Moves bytes between all ranks, from memory in which they follow each other.
 void Collectives::exchange(const void* input, std::vector<int64_t> sends, void* output,
                            std::vector<int64_t> receives) {
     gloo::AlltoallvOptions options(context_);

@@ -1,5 +1,5 @@
-// The collectives of one group, by Gloo's functions with the tags that PyTorch gives them. One at
-// a time, on the group's thread for collectives.
+// Runs the collectives of one group by Gloo's functions, with the tags that PyTorch gives them.
+// They run one at a time, on the group's thread for collectives.
 #pragma once
 
 #include <gloo/context.h>

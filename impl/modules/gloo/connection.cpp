@@ -1,5 +1,6 @@
-// Settings, Gloo's device, and how ranks meet. Each rank publishes what Gloo's own rendezvous of
-// 2023 and later publishes: its host's name, the address of its device and a number for each pair.
+// Reads the settings, makes Gloo's device and meets the other ranks. Each rank publishes what
+// Gloo's own rendezvous of 2023 and later publishes: its host's name, the address of its device and
+// a number for each pair.
 #include "connection.hpp"
 
 #include <gloo/transport/pair.h>
@@ -23,9 +24,9 @@ namespace {
 
 using Bytes = std::vector<char>;
 
-// An address of Gloo's in bytes: a sockaddr_storage and the number of a pair.
+// Gloo's address is a sockaddr_storage and the number of a pair.
 constexpr size_t address_bytes = 128 + sizeof(int64_t);
-// For the connection to one rank. Gloo waits five times as long for the other side to call.
+// Limits of one connection's time. Gloo waits five times as long for the other side to call.
 constexpr int64_t max_connect_ms = 60'000;
 constexpr int64_t min_connect_ms = 1'000;
 
@@ -103,7 +104,7 @@ Published decode(const Bytes& bytes, int rank, int size) {
 
 std::shared_ptr<gloo::transport::Device> make_device(const Settings& settings, bool is_alone) {
     gloo::transport::tcp::attr wanted;
-    wanted.iface = settings.interface;
+    wanted.iface = settings.interface_name;
     for (const char* const variable : {"TUTTI_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}) {
         const char* const value = std::getenv(variable);
         if (!wanted.iface.empty() || value == nullptr) continue;
@@ -122,12 +123,12 @@ std::shared_ptr<gloo::transport::Device> make_device(const Settings& settings, b
                                                  "\" cannot be used: " + error.what()};
         }
     }
-    // The name of this host leads nowhere.
+    // The name of this host has no address.
     wanted.hostname = "127.0.0.1";
     return open();
 }
 
-// Those of all ranks, of the group's host.
+// Returns what all ranks publish, by the host's all_gather.
 std::vector<Bytes> meet_by_host(const tutti_backend_place& place, const Bytes& own) {
     constexpr size_t max_host = 256;
     const auto size = static_cast<size_t>(place.size);
@@ -158,7 +159,7 @@ Failure failure_of(tutti_status status, const tutti_error& error, const std::str
             what + (is_late ? ": it has not come in time" : ": ") + (is_late ? "" : error.message)};
 }
 
-// The same under the keys of PyTorch's groups: of the device "cpu", of its context 0.
+// Does the same under the keys of PyTorch's groups, for the device "cpu" and its context 0.
 std::vector<Bytes> meet_in_store(const tutti_backend_place& place, const Bytes& own) {
     if (place.store == nullptr) {
         throw Failure{TUTTI_ERR_UNSUPPORTED,
@@ -233,7 +234,7 @@ Settings read_settings(const char* text) {
                                                           "\", and can be \"pytorch\" alone"};
         }
         if (one.starts_with(interface) && one.size() > interface.size()) {
-            settings.interface = one.substr(interface.size());
+            settings.interface_name = one.substr(interface.size());
         } else {
             throw Failure{TUTTI_ERR_INVALID_ARGUMENT,
                           "gloo has no setting \"" + std::string(one) +

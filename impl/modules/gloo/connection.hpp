@@ -1,5 +1,5 @@
-// The connections of one group: Gloo's device, and a pair for each other rank. On the thread that
-// opens the group.
+// Makes the connections of one group: Gloo's device, and a pair for each other rank. Runs on the
+// thread that opens the group.
 #pragma once
 
 #include <gloo/transport/context.h>
@@ -15,14 +15,14 @@ namespace tutti::gloo_module {
 
 struct Settings {
     bool has_pytorch_peers = false;  // ranks of the group may be PyTorch's
-    std::string interface {};        // a network interface; "": chosen
+    std::string interface_name{};    // "": one is chosen
 };
 
 // Throws INVALID_ARGUMENT for a setting that is not known.
 [[nodiscard]] Settings read_settings(const char* text);
 
 struct Connection {
-    // Destroyed in this order: the context, the device.
+    // The context is destroyed before the device.
     std::shared_ptr<gloo::transport::Device> device;
     std::shared_ptr<gloo::transport::Context> context;
 };

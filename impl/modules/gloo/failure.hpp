@@ -1,5 +1,5 @@
-// What the functions of the module throw, and how the table's functions report it. Plain data; any
-// thread.
+// The functions of the module throw a Failure, and those of the table report it. It is plain data,
+// for any thread.
 #pragma once
 
 #include <tutti/ext.h>

@@ -1,4 +1,4 @@
-// The frames of messages as they come, on the group's thread that receives them.
+// Receives the frames of messages, on a thread of the group.
 #include <gloo/common/error.h>
 #include <gloo/transport/pair.h>
 #include <gloo/transport/unbound_buffer.h>
@@ -11,12 +11,6 @@
 
 namespace tutti::gloo_module {
 
-namespace {
-
-constexpr uint64_t frame_slot = uint64_t{0x41} << 56;
-
-}  // namespace
-
 Failure Messages::left(int rank) const {
     return {TUTTI_ERR_PEER_LOST, "rank " + std::to_string(rank) + " left the group", rank};
 }
@@ -26,7 +20,7 @@ bool Messages::suits(const tutti_backend_call& receive, const Arrived& arrived) 
     return receive.peer < 0 ? arrived.source != rank_ : receive.peer == arrived.source;
 }
 
-// With the lock.
+// The caller holds the lock.
 bool Messages::nobody_sends(const tutti_backend_call* call) const {
     if (call->peer >= 0) return is_gone_[static_cast<size_t>(call->peer)];
     return size_ > 1 && std::ranges::count(is_gone_, true) == size_ - 1;
@@ -40,7 +34,7 @@ std::vector<int> Messages::connected_ranks() const {
     return ranks;
 }
 
-// Returns its source; -1: none can come now.
+// Returns the source of the frame; -1: no rank is connected.
 int Messages::receive_frame(std::vector<char>& room) {
     const std::vector<int> ranks = connected_ranks();
     if (ranks.empty()) {
@@ -91,7 +85,7 @@ void Messages::take(int source, const std::vector<char>& room) {
     if (frame.kind == Goodbye) has_left_(source, static_cast<uint64_t>(frame.bytes));
 }
 
-// With the lock, as all below.
+// Here and below the caller holds the lock.
 void Messages::take_message(Arrived arrived, Ends& ends) {
     const auto found = std::ranges::find_if(
         waiting_, [&](const tutti_backend_call* call) { return suits(*call, arrived); });

@@ -9,7 +9,7 @@ namespace tutti::gloo_module {
 
 namespace {
 
-// For the membership to say which rank is dead, once a connection has closed.
+// The membership says in this time which rank is dead, once a connection has closed.
 constexpr auto patience = std::chrono::seconds(2);
 
 }  // namespace
@@ -94,7 +94,7 @@ Failure Group::settled(const Failure& failure, uint64_t sequence) {
     return failure;
 }
 
-// A rank that has left takes no part in what it has not called. With the lock.
+// A rank that has left takes no part in what it has not called. The caller holds the lock.
 Failure Group::left_before(uint64_t sequence) const {
     for (size_t rank = 0; rank < last_of_.size(); ++rank) {
         const int64_t last = last_of_[rank];
@@ -105,7 +105,7 @@ Failure Group::left_before(uint64_t sequence) const {
     return {};
 }
 
-// On the thread that receives messages.
+// Runs on the thread that receives messages.
 void Group::has_left(int rank, uint64_t last) {
     Failure gone;
     {

@@ -1,5 +1,5 @@
-// The backend on one rank of one group: collectives on a thread of their own, messages, abort. Any
-// thread may call anything but the destructor.
+// The backend on one rank of one group has a thread for collectives, and messages. Any thread may
+// call anything but the destructor.
 #pragma once
 
 #include <tutti/ext.h>
@@ -48,7 +48,7 @@ private:
     std::atomic<uint64_t> last_{0};  // that was posted
 
     Worker worker_;
-    // One of them, the other is null.
+    // One of them is null.
     std::unique_ptr<Messages> messages_;
     std::unique_ptr<PlainMessages> plain_messages_;
 };

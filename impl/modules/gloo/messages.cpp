@@ -10,10 +10,7 @@ namespace tutti::gloo_module {
 
 namespace {
 
-// Gloo's own functions have the prefixes 1 to 8.
-constexpr uint64_t frame_slot = uint64_t{0x41} << 56;
-constexpr uint64_t data_slot = uint64_t{0x42} << 56;
-// For the membership to say which rank is dead, once a connection has closed.
+// The membership says in this time which rank is dead, once a connection has closed.
 constexpr auto patience = std::chrono::seconds(2);
 constexpr auto time_to_leave = std::chrono::seconds(1);
 
@@ -126,7 +123,7 @@ void Messages::send(const tutti_backend_call* call) {
     finish(ends);
 }
 
-// With the lock.
+// The caller holds the lock.
 void Messages::queue(int peer, const Frame& frame) {
     ++unsent_;
     sender_.add([this, peer, frame] {
@@ -166,7 +163,7 @@ Failure Messages::settled(const Failure& failure) const {
     return failure;
 }
 
-// On the sender's thread.
+// Runs on the sender's thread.
 void Messages::transmit(int peer, const std::vector<char>& frame, const tutti_backend_call* call) {
     const Failure failure = failure_of([&] {
         const auto buffer =
@@ -180,7 +177,7 @@ void Messages::transmit(int peer, const std::vector<char>& frame, const tutti_ba
     changed_.notify_all();
 }
 
-// On the sender's thread. The receiver waits for them.
+// Runs on the sender's thread. The receiver waits for the data.
 void Messages::transmit_data(int peer, uint64_t id, const tutti_backend_call* call) {
     const Failure failure = failure_of([&] {
         const auto bytes = static_cast<size_t>(size_of(*call->inputs, *call));
@@ -194,7 +191,7 @@ void Messages::transmit_data(int peer, uint64_t id, const tutti_backend_call* ca
     changed_.notify_all();
 }
 
-// On the fetcher's thread.
+// Runs on the fetcher's thread.
 void Messages::fetch(Key key) {
     const int source = key.first;
     const uint64_t id = key.second;

@@ -1,4 +1,4 @@
-// libtutti-gloo.so: the backend "gloo". Its table.
+// The table of the backend. Any thread calls its functions.
 #include <gloo/common/error.h>
 
 #include "group.hpp"

@@ -1,6 +1,6 @@
-// Messages of groups with PyTorch's ranks, as ProcessGroupGloo sends them: bytes under their tag,
-// without a frame. Each that is under way has a thread that waits for it. post() may be called on
-// any thread.
+// Messages of groups with PyTorch's ranks are as ProcessGroupGloo sends them: bytes under their
+// tag, without a frame. A thread waits for each that is under way. post() may be called on any
+// thread.
 #pragma once
 
 #include <gloo/context.h>
@@ -17,7 +17,7 @@
 
 namespace tutti::gloo_module {
 
-// Threads that wait, as many as there are jobs at the same time.
+// Runs each job on a thread of its own, which later jobs use again.
 class Waiters {
 public:
     ~Waiters();

@@ -1,4 +1,4 @@
-// Reductions of groups with PyTorch's ranks, as ProcessGroupGloo does them: complex numbers are
+// Reduces as ProcessGroupGloo does, for groups with PyTorch's ranks: complex numbers are
 // pairs of real ones; the mean is the sum, which every rank divides by itself; reduce_scatter is
 // one all_reduce of a copy, and of a list one for each rank's piece.
 #include <cstring>
