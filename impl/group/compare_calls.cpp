@@ -73,7 +73,6 @@ Status judge(const std::vector<std::string>& claims) {
 // time was up says so for all.
 std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequence,
                                           const Step& step, const Deadline& deadline) {
-    if (has_foreign_peers_) refuse_with_foreign_peers(step.key, label());
     Membership& ranks = *membership_;
     const auto stalled = [&] { ranks.stalled(sequence, to_bytes(call), describe(call, sequence)); };
     try {
@@ -118,6 +117,7 @@ void Group::monitored_barrier(bool wait_all_ranks, int64_t timeout_ms) {
     const Fingerprint call{CallKind::MonitoredBarrier, 0, 0, -1, 0};
     const char* const name = name_of(call.kind);
     check_may_wait(name);
+    if (has_foreign_peers_) refuse_with_foreign_peers(name, label());
     const profile::Range range = range_of(call);
     const InFlight entry(*this, name);
     const Deadline until = deadline_here(timeout_ms);

@@ -39,7 +39,7 @@ static void ask_for_what_is_not_there(rank_context* me) {
     tutti_group* group = NULL;
     tutti_new_group_options options = TUTTI_NEW_GROUP_OPTIONS_INIT;
     RANK_STATUS(me, tutti_monitored_barrier(me->group, 0, NULL, &me->error), TUTTI_ERR_UNSUPPORTED);
-    RANK_SAYS(me, "does not support monitored_barrier");
+    RANK_SAYS(me, "monitored_barrier on");
     RANK_STATUS(me, tutti_broadcast(me->group, &shorts, 0, NULL, NULL, &me->error),
                 TUTTI_ERR_UNSUPPORTED);
     RANK_SAYS(me, "int16; a group of tutti's ranks alone, over \"tcp\", has it");
