@@ -40,7 +40,7 @@ class Writer {
 public:
     explicit Writer(size_t room) : bytes_(room) {}
     void add(const void* data, size_t size) {
-        std::memcpy(bytes_.data() + written_, data, size);
+        if (size > 0) std::memcpy(bytes_.data() + written_, data, size);
         written_ += size;
     }
     void add_size(uint64_t size) { add(&size, sizeof size); }
