@@ -55,7 +55,7 @@ void Waiting::employ() noexcept {
     mover_.note_new();
     if (!mover_.needs_notice() && sleeping_ == 0) return;
     const Lock lock(mutex_);
-    sleeping_ > 0 ? mover_.wake() : mover_.notify();
+    mover_.wake();
 }
 
 void Waiting::wake() noexcept {
