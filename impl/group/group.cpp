@@ -34,11 +34,9 @@ BackendMap map_of(const GroupOptions& options) {
 
 // All ranks: processes, or threads of one process if the backend joins those.
 std::shared_ptr<World> bootstrap(const GroupOptions& options, const BackendMap& map,
-                                 const Deadline& deadline) {
+                                 bool has_foreign_peers, const Deadline& deadline) {
     if (options.size == 1) return world_of_one();
-    if (has_foreign_peers(map.entries.front().name)) {
-        return unwatched_world(options.rank, options.size);
-    }
+    if (has_foreign_peers) return unwatched_world(options.rank, options.size);
     const std::string same = same_on_all(options, map);
     const bool has_threads = joins_threads(map.entries.front().name);
     auto* const how = has_threads ? bootstrap_threads : bootstrap_processes;
@@ -66,18 +64,19 @@ Group::Group(const GroupOptions& options)
       timeout_ms_(options.timeout_ms),
       reproducible_(options.reproducible),
       bound_(options.bound),
-      has_foreign_peers_(tutti::has_foreign_peers(map_of(options).entries.front().name)),
+      backend_map_(map_of(options)),
+      has_foreign_peers_(has_foreign_peers(backend_map_.entries.front().name)),
       compares_first_(debug_level() == DebugLevel::Detail && !has_foreign_peers_),
       global_ranks_(all_ranks(options.size)),
       tree_(std::make_shared<GroupTree>()),
       ticket_queue_(std::make_shared<TicketQueue>()),
       door_(std::make_shared<Door>(*this)) {
-    backend_map_ = map_of(options);
     if (has_foreign_peers_) check_foreign_peers(options);
     const Deadline deadline = Deadline::after_ms(options.timeout_ms);
     try {
-        membership_ = std::make_unique<Membership>(bootstrap(options, backend_map_, deadline), 0,
-                                                   all_ranks(options.size));
+        membership_ = std::make_unique<Membership>(
+            bootstrap(options, backend_map_, has_foreign_peers_, deadline), 0,
+            all_ranks(options.size));
         membership_->set_compares_first(compares_first_);
         store_ = has_foreign_peers_ ? store_of_pytorch(0, options.store) : options.store;
         backends_.open(backend_map_, {*membership_, deadline, store_, bound_, false, name_});

@@ -368,6 +368,7 @@ private:
     std::atomic<int64_t> timeout_ms_;
     const bool reproducible_;
     const Device bound_;
+    BackendMap backend_map_;
     const bool has_foreign_peers_;  // ranks may be of another library
     const bool compares_first_;     // DETAIL
     const char* backend_name_ = "";
@@ -392,7 +393,6 @@ private:
     uint64_t steps_ TUTTI_GUARDED_BY(mutex_) = 0;
     std::map<uint64_t, uint64_t> steps_of_some_ TUTTI_GUARDED_BY(mutex_);
     std::unique_ptr<Membership> membership_;
-    BackendMap backend_map_;
     Backends backends_;
     Backend* backend_ = nullptr;  // the CPU's
     std::shared_ptr<DeviceRanks> device_ranks_ TUTTI_GUARDED_BY(mutex_);

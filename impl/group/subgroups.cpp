@@ -201,6 +201,7 @@ Group::Group(SplitResult result, Group& parent)
       timeout_ms_(result.timeout_ms),
       reproducible_(result.reproducible),
       bound_(result.bound),
+      backend_map_(std::move(result.backend_map)),
       has_foreign_peers_(parent.has_foreign_peers_),
       compares_first_(debug_level() == DebugLevel::Detail && !has_foreign_peers_),
       global_ranks_(std::move(result.global_ranks)),
@@ -208,7 +209,6 @@ Group::Group(SplitResult result, Group& parent)
       tree_(parent.tree_),
       store_(result.store ? std::move(result.store) : parent.store_),
       membership_(std::move(result.membership)),
-      backend_map_(std::move(result.backend_map)),
       backends_(std::move(result.backends)),
       ticket_queue_(std::make_shared<TicketQueue>()),
       door_(std::make_shared<Door>(*this)) {
