@@ -32,7 +32,13 @@ Status cause_of_steps(const std::vector<int>& ranks, const Failure& verdict) {
 }  // namespace
 
 Arbiter::Arbiter(int size, Send send)
-    : size_(size), send_(std::move(send)), entered_(static_cast<size_t>(size)) {
+    : size_(size),
+      send_(std::move(send)),
+      entered_(static_cast<size_t>(size)),
+      consensus_(size, {.why_gone = [this](uint32_t group_id,
+                                           int rank) { return why_gone(group_id, rank); },
+                        .send = [this](int rank, const std::string& frame) { send_(rank, frame); },
+                        .new_group_ids = [this](uint32_t count) { return new_group_ids(count); }}) {
     first_.ranks.resize(static_cast<size_t>(size));
     std::iota(first_.ranks.begin(), first_.ranks.end(), 0);
 }
@@ -54,6 +60,7 @@ void Arbiter::restore(const std::set<int>& left, const std::map<int, Status>& lo
     first_.ends_steps = !verdict.ok() && verdict.first_call == 0;
     losses_ = losses;
     last_group_id_ = first_group_id;
+    consensus_.follow_another();
 }
 
 std::vector<int> Arbiter::awaited() const {
@@ -98,6 +105,12 @@ void Arbiter::handle(int rank, const Frame& frame) {
             return arrive(rank, decode_arrival(frame));
         case Kind::GiveUp:
             return give_up(rank, decode_give_up(frame));
+        case Kind::Propose:
+            return consensus_.propose(rank, decode_proposal(frame));
+        case Kind::Decided:
+            return restore_decision(decode_decision(frame));
+        case Kind::Replayed:
+            return consensus_.caught_up(rank);
         case Kind::StepCompleted:
             return restore_outcome(decode_step_completed(frame));
         case Kind::Connect:
@@ -110,10 +123,14 @@ void Arbiter::handle(int rank, const Frame& frame) {
     }
 }
 
-Arbiter::Group* Arbiter::find(uint32_t group_id) {
+const Arbiter::Group* Arbiter::find(uint32_t group_id) const {
     if (group_id == first_group) return &first_;
     const auto found = groups_.find(group_id);
     return found == groups_.end() ? nullptr : &found->second;
+}
+
+Arbiter::Group* Arbiter::find(uint32_t group_id) {
+    return const_cast<Group*>(std::as_const(*this).find(group_id));
 }
 
 bool Arbiter::hears_of(const Group& group, int rank) const {
@@ -155,6 +172,7 @@ void Arbiter::leave(int rank, uint32_t group_id) {
                    rank_in(step.participants, rank) >= 0 && !step.payloads.contains(rank);
         },
         [&](const StepName& name) { return why_without(name.first, rank); });
+    consensus_.review();
 }
 
 // A rank that leaves after a failure leaves because of it. The one that failed may have left an
@@ -199,6 +217,7 @@ void Arbiter::declare_lost(const Status& loss) {
             return rank_in(step.participants, loss.rank) >= 0 && !step.payloads.contains(loss.rank);
         },
         [&](const StepName&) { return loss; });
+    consensus_.review();
 }
 
 void Arbiter::decide(const Status& verdict) {
@@ -238,6 +257,23 @@ void Arbiter::restore_outcome(const StepCompleted& outcome) {
     if (!is_new || step == steps_.end() || step->second.failure) return;
     for (const auto& [rank, payload] : step->second.payloads) send_(rank, known->second);
     steps_.erase(step);
+}
+
+void Arbiter::restore_decision(const Decision& decision) {
+    last_group_id_ = std::max(last_group_id_, decision.first_group_id);
+    consensus_.restore(decision);
+}
+
+Status Arbiter::why_gone(uint32_t group_id, int rank) const {
+    if (const auto loss = losses_.find(rank); loss != losses_.end()) return loss->second;
+    const Group* const group = find(group_id);
+    if (has_left(rank) || (group != nullptr && group->left.contains(rank))) return left_error(rank);
+    return {};
+}
+
+std::optional<uint32_t> Arbiter::new_group_ids(uint32_t count) {
+    if (count > max_group_ids - std::min(last_group_id_, max_group_ids)) return std::nullopt;
+    return std::exchange(last_group_id_, last_group_id_ + count) + 1;
 }
 
 std::vector<int> Arbiter::missing(const Step& step) const {
@@ -285,11 +321,6 @@ void Arbiter::arrive(int rank, const StepArrival& arrival) {
 }
 
 void Arbiter::complete(const StepName& name, Step& step) {
-    if (step.new_groups > max_group_ids - std::min(last_group_id_, max_group_ids)) {
-        return fail_step(name, step,
-                         {TUTTI_ERR_OUT_OF_MEMORY, -1, 0,
-                          cat("no ids for new groups are left of ", max_group_ids)});
-    }
     size_t bytes = 0;
     for (const auto& [rank, payload] : step.payloads) bytes += payload.size();
     if (bytes > max_payload_bytes) {
@@ -298,8 +329,13 @@ void Arbiter::complete(const StepName& name, Step& step) {
             {TUTTI_ERR_OUT_OF_MEMORY, -1, 0,
              cat("the data of this step have ", bytes, " bytes, more than ", max_payload_bytes)});
     }
-    StepCompleted completed{name.first, name.second, last_group_id_ + 1, {}};
-    last_group_id_ += step.new_groups;
+    const auto first_id = new_group_ids(step.new_groups);
+    if (!first_id) {
+        return fail_step(name, step,
+                         {TUTTI_ERR_OUT_OF_MEMORY, -1, 0,
+                          cat("no ids for new groups are left of ", max_group_ids)});
+    }
+    StepCompleted completed{name.first, name.second, *first_id, {}};
     const auto participants = step.participants;
     for (const int rank : participants)
         completed.payloads.push_back(std::move(step.payloads[rank]));
@@ -309,6 +345,7 @@ void Arbiter::complete(const StepName& name, Step& step) {
 }
 
 void Arbiter::give_up(int rank, const GiveUp& give_up) {
+    if (consensus_.give_up(rank, give_up)) return;
     const auto found = steps_.find({give_up.group, give_up.key});
     if (found == steps_.end() || found->second.failure) return;  // that rank knows
     Step& step = found->second;

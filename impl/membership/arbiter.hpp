@@ -1,6 +1,6 @@
 // Decides once for all ranks: why a group cannot go on, which ranks have left it, what ranks in
-// different calls prove, and how the shared steps end. Knows frames and ranks, no connections and
-// no time; one thread at a time.
+// different calls prove, how the shared steps end, and what the living agree on. Knows frames and
+// ranks, no connections and no time; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "consensus.hpp"
 #include "protocol.hpp"
 
 namespace tutti::membership {
@@ -79,6 +80,7 @@ private:
     void arrive(int rank, const StepArrival& arrival);
     void complete(const StepName& name, Step& step);
     void restore_outcome(const StepCompleted& outcome);
+    void restore_decision(const Decision& decision);
     void give_up(int rank, const GiveUp& give_up);
     void fail_step(const StepName& name, Step& step, Status cause, std::vector<int> missing = {});
     // Fails the steps that this concerns.
@@ -86,7 +88,10 @@ private:
     void fail_steps(Concerned&& concerned, CauseOf&& cause_of);
     void forget_told_steps();
     Group* find(uint32_t group_id);
+    [[nodiscard]] const Group* find(uint32_t group_id) const;
     [[nodiscard]] Status why_without(uint32_t group_id, int rank);
+    [[nodiscard]] Status why_gone(uint32_t group_id, int rank) const;
+    [[nodiscard]] std::optional<uint32_t> new_group_ids(uint32_t count);
     [[nodiscard]] std::vector<int> missing(const Step& step) const;
     [[nodiscard]] bool hears_of(const Group& group, int rank) const;
     void send_to_group(const Group& group, const std::string& frame);
@@ -100,6 +105,7 @@ private:
     Steps steps_;
     std::map<StepName, std::string> restored_;  // outcomes from a previous arbiter
     uint32_t last_group_id_ = 0;                // highest given
+    Consensus consensus_;
 };
 
 }  // namespace tutti::membership

@@ -70,6 +70,11 @@ void Coordinator::declare_absent_lost() {
     }
 }
 
+void Coordinator::is_gone(int rank, const Status& why) {
+    const auto still = awaited();
+    if (std::ranges::find(still, rank) != still.end()) declare_lost(death_error(rank, why));
+}
+
 // A rank that comes, leaves or is lost may have been the last that was awaited.
 void Coordinator::note_arrivals() {
     if (all_have_come_ && !awaits_members()) std::exchange(all_have_come_, nullptr)();
@@ -185,6 +190,9 @@ bool Coordinator::handle(Connection& connection, const Frame& frame) {
         case Kind::Ask:
             connection.stream->write(encode(Kind::Ping));
             return true;
+        case Kind::Lost:
+            take_over(connection, decode_status(frame));
+            return true;
         case Kind::Here:
             ++connection.answers;
             return true;
@@ -210,6 +218,13 @@ bool Coordinator::handle(Connection& connection, const Frame& frame) {
             arbiter_.handle(connection.rank, frame);
             return true;  // pings have been noted; kinds of later versions may be ignored
     }
+}
+
+// The previous coordinator said so to some ranks: all are to know the same.
+void Coordinator::take_over(const Connection& connection, const Status& loss) {
+    const bool is_news = loss.rank >= 0 && loss.rank < size_ && !arbiter_.has_left(loss.rank) &&
+                         !arbiter_.is_lost(loss.rank);
+    if (is_successor_ && is_news && loss.rank != connection.rank) declare_lost(loss);
 }
 
 void Coordinator::tell_departures() {

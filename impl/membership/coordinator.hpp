@@ -57,6 +57,11 @@ public:
     [[nodiscard]] bool awaits_members() const {
         return is_successor_ && !arbiter_.awaited().empty();
     }
+    [[nodiscard]] std::vector<int> awaited() const {
+        return is_successor_ ? arbiter_.awaited() : std::vector<int>{};
+    }
+    // The process of a rank that is awaited has ended.
+    void is_gone(int rank, const Status& why);
     // Called once, when none is awaited any more.
     void when_all_have_come(std::function<void()> all_have_come) {
         all_have_come_ = std::move(all_have_come);
@@ -104,6 +109,7 @@ private:
     void believe(int watcher, const Status& seen);
     void confirm_suspicion();
     void declare_lost(const Status& loss);
+    void take_over(const Connection& connection, const Status& loss);
     void tick();
     void cover();
     bool ping(Connection& connection);

@@ -37,6 +37,8 @@ Membership::Membership(std::shared_ptr<World> world, uint32_t group_id,
       world_ranks_(std::move(world_ranks)),
       ranks_(inverse(world_ranks_, world_->size())),
       rank_(rank_of(world_->rank())),
+      decisions_(group_id_, world_ranks_,
+                 [this](std::string frame) { world_->send(std::move(frame)); }),
       gone_(world_ranks_.size()),
       is_open_(group_id == 0) {
     world_->add(group_id_, this);
@@ -247,6 +249,7 @@ void Membership::leave() noexcept {
         has_trouble_.store(true, std::memory_order_release);
         changed_.notify_all();
     }
+    decisions_.end({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
     world_->send(membership::encode(membership::Kind::Bye, group_id_, std::vector<int>{}));
     if (group_id_ == 0) world_->leave();
 }
@@ -434,6 +437,39 @@ void Membership::throw_failure(const Step& step, const Wait& wait) const {
     std::vector<int> missing;
     for (const int rank : wait.missing) missing.push_back(rank_of(rank));
     throw StepTimedOut(std::move(missing));
+}
+
+Membership::Agreed Membership::decide(const membership::Decisions::Terms& terms,
+                                      const Deadline& deadline) {
+    membership::Decisions::Terms to_world = terms;
+    for (int& rank : to_world.excluded) rank = world_rank(rank);
+    auto decision = decisions_.take(to_world, deadline);
+    if (!decision) {
+        throw Error(TUTTI_ERR_TIMEOUT, "timed out, and the coordinator did not answer after that");
+    }
+    const auto to_group = [this](std::vector<int> ranks) {
+        for (int& rank : ranks) rank = rank_of(rank);
+        return ranks;
+    };
+    if (decision->failure.code == TUTTI_ERR_TIMEOUT) {
+        throw StepTimedOut(to_group(std::move(decision->missing)));
+    }
+    if (!decision->failure.ok()) {
+        Status failure = decision->failure;
+        if (failure.rank >= 0) failure.rank = rank_of(failure.rank);
+        if (failure.code == TUTTI_ERR_MISMATCH) {
+            failure.message = cat("rank ", failure.rank, " excludes other ranks than the rest");
+        }
+        throw Error(std::move(failure));
+    }
+    Agreed agreed{to_group(std::move(decision->members)), std::move(decision->payloads),
+                  decision->first_group_id};
+    if (std::ranges::find(agreed.members, rank_) == agreed.members.end()) {
+        throw Error(TUTTI_ERR_ABORTED,
+                    cat("rank ", rank_, " was excluded by the other ranks, which go on without it"),
+                    rank_);
+    }
+    return agreed;
 }
 
 void Membership::refuse(const Step& step, const Status& why) noexcept {

@@ -18,6 +18,7 @@
 #include "base/error.hpp"
 #include "base/mutex.hpp"
 #include "base/status.hpp"
+#include "decisions.hpp"
 #include "protocol.hpp"
 
 namespace tutti {
@@ -140,6 +141,17 @@ public:
     Outcome take_step(const Step& step, const std::string& payload, const Deadline& deadline);
     // From a rank that takes no part: take_step() of the others throws `why`. Does not wait.
     void refuse(const Step& step, const Status& why) noexcept;
+    // Until all living ranks of the group have called it: what they say, and new groups' ids, the
+    // same for all of them whoever dies meanwhile. It works in a group that has failed, too. Ranks
+    // in `excluded`, the same for all that call, are not waited for. Throws on all that call, or on
+    // none, but for this rank's own part: StepTimedOut, MISMATCH of the exclusions; ABORTED on a
+    // rank without which the others go on.
+    struct Agreed {
+        std::vector<int> members;           // ascending
+        std::vector<std::string> payloads;  // of them
+        uint32_t first_group_id = 0;        // of the new groups
+    };
+    Agreed decide(const membership::Decisions::Terms& terms, const Deadline& deadline);
     // take_step() of all ranks: the payloads of all.
     std::vector<std::string> all_gather(const std::string& key, const std::string& payload,
                                         const Deadline& deadline) {
@@ -163,6 +175,7 @@ private:
     void on_departures_from_world(const std::vector<int>& world_ranks);
     void on_departures(std::vector<int> world_ranks);
     void on_step_end(const std::string& key, Wait end);
+    void on_decision(const membership::Decision& decision) { decisions_.on_decision(decision); }
 
     [[nodiscard]] Status find_trouble(int peer) const;
     [[nodiscard]] Status find_trouble_in(uint64_t sequence, int peer) const;
@@ -191,6 +204,7 @@ private:
     const std::vector<int> world_ranks_;  // by rank
     const std::vector<int> ranks_;        // by rank in the world
     const int rank_;
+    membership::Decisions decisions_;
     bool compares_first_ = false;
     std::atomic<bool> has_trouble_{false};
     std::atomic<bool> has_left_{false};

@@ -22,4 +22,7 @@ Status silence_error(int rank, int64_t timeout_ms);
 // With its whole host.
 Status is_cut_off(int rank, const Status& why);
 
+// ABORTED: of a rank that lives, and was lost all the same.
+Status ruled_out_error(int rank, const Status& loss);
+
 }  // namespace tutti::membership

@@ -27,6 +27,7 @@
 #include "reachable_addresses.hpp"
 #include "rejoin.hpp"
 #include "replay_log.hpp"
+#include "roll_call.hpp"
 #include "succession.hpp"
 #include "unreached.hpp"
 
@@ -43,7 +44,10 @@ using membership::nobody;
 using membership::Succession;
 
 constexpr uint32_t unseen_groups = 1 << 16;  // that a coordinator may have made meanwhile
-constexpr int64_t answer_ms = 5000;          // what the coordinator may take to say who is missing
+// For ranks that have not come to this coordinator: most come by themselves before the first.
+constexpr int64_t first_roll_call_ms = 20;
+constexpr int64_t roll_calls_ms = 250;
+constexpr int64_t answer_ms = 5000;  // what the coordinator may take to say who is missing
 
 class ProcessWorld : public World {
 public:
@@ -53,6 +57,7 @@ public:
           store_(std::move(store)),
           heartbeat_(membership::Heartbeat::from_environment()),
           rejoin_(*loop_),
+          roll_call_(*loop_),
           own_(loop_, heartbeat_, rank, size),
           succession_(rank, size) {}
 
@@ -63,6 +68,8 @@ public:
         loop_->run([this] { succession_.end(); });
         rejoin_.join();
         await_members();
+        loop_->run([this] { roll_calls_.reset(); });
+        roll_call_.join();
         if (has_published_) membership::withdraw_invitation(*store_, invitation_);
         loop_->run([this] {
             ticks_.reset();
@@ -253,9 +260,26 @@ private:
             } else if (frame.kind == Kind::Arrive) {
                 const auto arrival = membership::decode_arrival(frame);
                 on_step_failure(arrival.group, arrival.key, membership::all_others_left_error());
+            } else if (frame.kind == Kind::Propose) {
+                on_decision(decide_alone(membership::decode_proposal(frame)));
             }
             return true;
         });
+    }
+
+    // The only rank that is left agrees with itself, unless the others have gone on without it.
+    membership::Decision decide_alone(const membership::Proposal& proposal) {
+        membership::Decision decision{proposal.group, proposal.key};
+        decision.members = {rank()};
+        decision.payloads = {proposal.payload};
+        if (const Status loss = loss_of(rank()); !loss.ok()) {
+            decision.failure = membership::ruled_out_error(rank(), loss);
+        }
+        if (proposal.new_groups > 0) {
+            decision.first_group_id = last_group_id_ + 1;
+            last_group_id_ += proposal.new_groups;
+        }
+        return decision;
     }
 
     void adopt_connection(int descriptor) {
@@ -325,6 +349,10 @@ private:
             last_group_id_ = std::max(last_group_id_, completed.first_group_id);
         } else if (frame.kind == Kind::StepFailed) {
             replay_log_.received(membership::decode_step_failed(frame));
+        } else if (frame.kind == Kind::Decided) {
+            const auto decision = membership::decode_decision(frame);
+            replay_log_.received(decision);
+            last_group_id_ = std::max(last_group_id_, decision.first_group_id);
         }
         handle(frame);
     }
@@ -428,9 +456,17 @@ private:
                 succession_.reached();
                 adopt_connection(descriptor);
                 stream_->write(hello());
-                for (const std::string& frame : replay_log_.frames()) stream_->write(frame);
+                repeat_all();
             }
         });
+    }
+
+    // Whatever this rank knows and the next coordinator may not.
+    void repeat_all() {
+        for (const auto& [rank, loss] : losses())
+            stream_->write(membership::encode(Kind::Lost, loss));
+        for (const std::string& frame : replay_log_.frames()) stream_->write(frame);
+        stream_->write(membership::encode(Kind::Replayed));
     }
 
     void become_coordinator() {
@@ -443,6 +479,23 @@ private:
         state.endpoints = announcements_.endpoints();
         state.verdict = announcements_.failure();
         own_.follow(invitation_.token, state);
+        roll_calls_ = std::make_unique<net::Timer>(*loop_, [this] { call_the_roll(); });
+        roll_calls_->start(first_roll_call_ms, roll_calls_ms);
+    }
+
+    void call_the_roll() {
+        const auto ranks = own_.get() ? own_.get()->awaited() : std::vector<int>{};
+        if (ranks.empty()) return roll_calls_->stop();
+        const auto all = announcements_.endpoints();
+        const auto routes = addresses_.of(all, rank());
+        std::vector<membership::RollCall::Awaited> awaited;
+        for (const int rank : ranks) {
+            const auto place = static_cast<size_t>(rank);
+            awaited.push_back({rank, net::numeric_addresses(routes[place], all[place].port)});
+        }
+        roll_call_.start(std::move(awaited), [this](int rank, const Status& why) {
+            if (own_.get()) own_.get()->is_gone(rank, why);
+        });
     }
 
     [[nodiscard]] std::string hello() const {
@@ -469,6 +522,7 @@ private:
 
     membership::Announcements announcements_;
     membership::Rejoin rejoin_;
+    membership::RollCall roll_call_;
     membership::OwnCoordinator own_;
 
     Succession succession_;
@@ -479,6 +533,7 @@ private:
     membership::FrameReader frames_;
     std::unique_ptr<membership::Liveness> liveness_;
     std::unique_ptr<net::Timer> ticks_;
+    std::unique_ptr<net::Timer> roll_calls_;
     std::unique_ptr<net::Stream> stream_;
 };
 

@@ -15,7 +15,7 @@ namespace tutti::membership {
 namespace {
 
 constexpr uint32_t magic = 0x43545554;  // "TUTC"
-constexpr uint32_t version = 5;
+constexpr uint32_t version = 6;
 constexpr size_t max_addresses = 256;  // of a rank; those beyond are not told
 
 template <typename One, typename Type>
@@ -45,6 +45,14 @@ auto fields(A<StepCompleted> auto& it) {
 }
 auto fields(A<StepFailed> auto& it) {
     return std::tie(it.group, it.key, it.cause, it.missing);
+}
+
+auto fields(A<Proposal> auto& it) {
+    return std::tie(it.group, it.key, it.participants, it.excluded, it.new_groups, it.payload);
+}
+auto fields(A<Decision> auto& it) {
+    return std::tie(it.group, it.key, it.first_group_id, it.members, it.payloads, it.failure,
+                    it.missing);
 }
 
 class Writer {
@@ -256,6 +264,14 @@ std::string encode(const StepFailed& failed) {
     return frame_of(Kind::StepFailed, failed);
 }
 
+std::string encode(const Proposal& proposal) {
+    return frame_of(Kind::Propose, proposal);
+}
+
+std::string encode(const Decision& decision) {
+    return frame_of(Kind::Decided, decision);
+}
+
 Handshake decode_handshake(const Frame& frame) {
     Handshake handshake;
     Reader(frame).get_member(handshake, frame.kind == Kind::Handshake);
@@ -316,6 +332,14 @@ StepCompleted decode_step_completed(const Frame& frame) {
 
 StepFailed decode_step_failed(const Frame& frame) {
     return Reader(frame).get<StepFailed>();
+}
+
+Proposal decode_proposal(const Frame& frame) {
+    return Reader(frame).get<Proposal>();
+}
+
+Decision decode_decision(const Frame& frame) {
+    return Reader(frame).get<Decision>();
 }
 
 Kind frame_kind(const std::string& frame) {

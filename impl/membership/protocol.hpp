@@ -33,7 +33,8 @@ enum class Kind : uint8_t {
     QueryMissing = 11,  // member: which ranks have not come yet?
     Missing = 12,       // coordinator: these have not
     Stalled = 13,       // member: nothing has come for a while in this call
-    Lost = 14,          // arbiter: that rank died; also after the verdict
+    Lost = 14,          // arbiter: that rank died; also after the verdict; member: an arbiter
+                        // before said so
     Handshake = 15,     // whoever connects: this is my rank, do you coordinate its group?
     Welcome = 16,       // coordinator: I do, and your place is free
     RefusedRanks = 17,  // coordinator, before Missing: whom it has refused
@@ -51,7 +52,10 @@ enum class Kind : uint8_t {
     Seen = 27,        // member: this has befallen a rank that I watch
     Ask = 28,         // both: do you live? A ping is the answer
     Doubt = 29,       // coordinator: a connection to you broke; are you still here?
-    Here = 30         // member: the answer
+    Here = 30,        // member: the answer
+    Propose = 31,     // member: I take part in that decision of the living, and this is what I say
+    Decided = 32,     // arbiter: so the living have decided; member: an arbiter before said so
+    Replayed = 33     // member: what I have said before is complete
 };
 
 constexpr int nobody = -1;  // in place of a rank
@@ -112,6 +116,26 @@ struct StepFailed {
     std::vector<int> missing;  // with TIMEOUT: the missing ranks
 };
 
+// What a rank says in a decision that the living ranks of a group take (consensus.hpp).
+struct Proposal {
+    uint32_t group = 0;
+    std::string key;                // the same on all ranks, and of no other decision of the group
+    std::vector<int> participants;  // all that may take part, in the order of their ranks there
+    std::vector<int> excluded;      // of them: they are not waited for, though they live
+    uint32_t new_groups = 0;        // how many group ids it needs
+    std::string payload;            // for the other ranks
+};
+
+struct Decision {
+    uint32_t group = 0;
+    std::string key;
+    uint32_t first_group_id = 0;          // of the new groups
+    std::vector<int> members{};           // that have taken part, in the order of the participants
+    std::vector<std::string> payloads{};  // of the members
+    Status failure{};                     // there is none, for this reason
+    std::vector<int> missing{};           // with TIMEOUT: the missing ranks
+};
+
 struct Handshake {
     Token token{};  // the coordinator's
     int rank = 0;
@@ -128,6 +152,8 @@ struct Hello {
 std::string encode(const Handshake& handshake);
 std::string encode(const Hello& hello);
 std::string encode(const std::vector<Endpoint>& roster);
+std::string encode(const Proposal& proposal);
+std::string encode(const Decision& decision);
 std::string encode(Kind kind);                           // those without fields
 std::string encode(Kind kind, int rank);                 // Connect, Covered
 std::string encode(Kind kind, const std::string& text);  // Refused, Missing, RefusedRanks
@@ -157,6 +183,8 @@ StepArrival decode_arrival(const Frame& frame);
 GiveUp decode_give_up(const Frame& frame);
 StepCompleted decode_step_completed(const Frame& frame);
 StepFailed decode_step_failed(const Frame& frame);
+Proposal decode_proposal(const Frame& frame);
+Decision decode_decision(const Frame& frame);
 
 // Content about one group.
 template <typename Content>

@@ -36,6 +36,11 @@ void ReplayLog::sent(const std::string& bytes) {
                 steps_[{arrival.group, arrival.key}] = {bytes};
                 break;
             }
+            case Kind::Propose: {
+                const Proposal proposal = decode_proposal(frame);
+                steps_[{proposal.group, proposal.key}] = {bytes};
+                break;
+            }
             case Kind::GiveUp: {
                 const GiveUp give_up = decode_give_up(frame);
                 const auto step = steps_.find({give_up.group, give_up.key});
@@ -52,7 +57,15 @@ void ReplayLog::sent(const std::string& bytes) {
 void ReplayLog::received(const StepCompleted& outcome) {
     steps_.erase({outcome.group, outcome.key});
     std::string frame = encode(outcome);
-    if (frame.size() > max_outcome) return;
+    if (frame.size() <= max_outcome) keep_outcome(std::move(frame));
+}
+
+void ReplayLog::received(const Decision& decision) {
+    steps_.erase({decision.group, decision.key});
+    keep_outcome(encode(decision));
+}
+
+void ReplayLog::keep_outcome(std::string frame) {
     outcomes_.push_back(std::move(frame));
     if (outcomes_.size() > max_outcomes) outcomes_.pop_front();
 }

@@ -99,6 +99,8 @@ void World::handle(const membership::Frame& frame) {
                                   {true, {}, std::move(failed.cause), std::move(failed.missing)});
             });
         }
+        case Kind::Decided:
+            return on_decision(membership::decode_decision(frame));
         case Kind::Connect: {
             const int rank = membership::decode_rank(frame);
             const Lock delivery(delivery_);
@@ -157,6 +159,10 @@ bool World::note_loss(const Status& loss) {
 
 void World::on_step_failure(uint32_t group, const std::string& step, const Status& cause) {
     deliver_to(group, [&](Membership& one) { one.on_step_end(step, {true, {}, cause, {}}); });
+}
+
+void World::on_decision(const membership::Decision& decision) {
+    deliver_to(decision.group, [&](Membership& one) { one.on_decision(decision); });
 }
 
 bool World::is_gone(int rank) const {

@@ -1,0 +1,54 @@
+// One rank's side of the decisions that the living ranks of a group take (consensus.hpp). All ranks
+// take them in the same order, and number them. Ranks are those of the world. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/mutex.hpp"
+#include "base/status.hpp"
+#include "protocol.hpp"
+
+namespace tutti::membership {
+
+class Decisions {
+public:
+    using Send = std::function<void(std::string frame)>;
+    // `participants`: all ranks of the group, in the order of their ranks in it.
+    Decisions(uint32_t group, std::vector<int> participants, Send send);
+
+    // What this rank says in the next one.
+    struct Terms {
+        std::string payload;
+        std::vector<int> excluded{};
+        uint32_t new_groups = 0;
+    };
+    // Waits for the next decision, for one thread after the other. Nothing: the deadline has
+    // passed, and the arbiter has not answered either. The decision may still come; the next call
+    // returns it then. Throws if the rank has ended its part in the group.
+    std::optional<Decision> take(const Terms& terms, const Deadline& deadline);
+
+    void on_decision(const Decision& decision);
+    // This rank takes no part any more.
+    void end(const Status& why);
+
+private:
+    [[nodiscard]] std::string key() const TUTTI_REQUIRES(mutex_);
+    bool wait(Lock& lock, const Deadline& deadline) TUTTI_REQUIRES(mutex_);
+
+    const uint32_t group_;
+    const std::vector<int> participants_;
+    const Send send_;
+    Mutex mutex_;
+    Condition changed_;
+    bool is_taking_ TUTTI_GUARDED_BY(mutex_) = false;  // a thread
+    uint64_t taken_ TUTTI_GUARDED_BY(mutex_) = 0;
+    std::optional<Decision> next_ TUTTI_GUARDED_BY(mutex_);
+    Status end_ TUTTI_GUARDED_BY(mutex_);
+};
+
+}  // namespace tutti::membership
