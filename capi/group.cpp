@@ -134,7 +134,7 @@ std::optional<bool> read_reproducible(uint32_t choice) {
 
 tutti::Device read_bound(const tutti::Group& parent, const tutti_new_group_options& options) {
     capi::check_device(options.device_type, options.device_index, {"options"});
-    return parent.bound_device_for({options.device_type, options.device_index});
+    return parent.identity().bound_device_for({options.device_type, options.device_index});
 }
 
 // Whether only members call, also where the options are refused for something else.
@@ -151,7 +151,8 @@ template <typename Read>
 tutti::SplitOptions read_or_decline(tutti::Group& group, const char* function,
                                     const char* description, const tutti_new_group_options* options,
                                     Read&& read) {
-    group.check_may_wait(function);  // others, whose functions do not run, do not call it
+    group.identity().check_may_wait(
+        function);  // others, whose functions do not run, do not call it
     tutti::SplitOptions wanted;
     wanted.function = function;
     wanted.description = description == nullptr ? "" : description;
@@ -398,7 +399,7 @@ tutti_status tutti_destroy_process_group(tutti_group* group, const tutti_destroy
         const tutti_destroy_options given = capi::read_options(options);
         if (group == TUTTI_GROUP_NON_MEMBER) return;  // as torch
         const capi::GroupPin pin = capi::need_group(group);
-        pin->check_may_be_destroyed();
+        pin->identity().check_may_be_destroyed();
         if (group == TUTTI_GROUP_WORLD) capi::release(world.exchange(nullptr));
         pin->destroy(given.timeout_ms == 0 ? tutti::Group::default_leave_ms : given.timeout_ms);
     });

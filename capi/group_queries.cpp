@@ -47,7 +47,7 @@ tutti_status tutti_get_backend_config(tutti_group* group, tutti_bytes** out_conf
 
 int32_t tutti_group_is_reproducible(tutti_group* group) {
     const capi::GroupPin pin = capi::find_group(group);
-    return pin ? static_cast<int32_t>(pin->is_reproducible()) : -1;
+    return pin ? static_cast<int32_t>(pin->identity().reproducible) : -1;
 }
 
 tutti_status tutti_group_get_bound_device(tutti_group* group, tutti_device_type* out_device_type,
@@ -56,8 +56,8 @@ tutti_status tutti_group_get_bound_device(tutti_group* group, tutti_device_type*
         const capi::GroupPin pin = capi::need_group(group);
         capi::need_output(out_device_type, "out_device_type");
         capi::need_output(out_device_index, "out_device_index");
-        *out_device_type = pin->bound_device().type;
-        *out_device_index = pin->bound_device().index;
+        *out_device_type = pin->identity().bound.type;
+        *out_device_index = pin->identity().bound.index;
     });
 }
 

@@ -35,8 +35,8 @@ void* alloc_on_device(tutti::Group& group, size_t bytes, const tutti_memory_opti
     tutti::Status why_not;
     try {
         capi::check_device(options.device_type, options.device_index, {"options"});
-        group.check_bound({options.device_type, options.device_index},
-                          "options.device_type and device_index name");
+        group.identity().check_bound({options.device_type, options.device_index},
+                                     "options.device_type and device_index name");
         memory = alloc_here(group, {options.device_type, options.device_index}, bytes, call);
     } catch (...) {
         why_not = tutti::current_status();

@@ -97,13 +97,13 @@ void issue_on_all(const char* function, tutti_group* handle, const tutti_call_op
         }
         all = read(group);
         tutti::DeviceRanks::check_calls(group, all.argument, all.devices, all.calls);
-        group.check_device_ranks(all.argument, all.devices);
+        group.devices().check(all.argument, all.devices);
     } catch (const tutti::Error& error) {
-        group.decline_device_ranks(function, error.status());
+        group.devices().decline(function, error.status());
         throw;
     }
     const int64_t timeout_ms = group.effective_timeout(options.timeout_ms);
-    const auto ranks = group.device_ranks(function, all.argument, all.devices, timeout_ms);
+    const auto ranks = group.devices().ranks(function, all.argument, all.devices, timeout_ms);
     if (work == nullptr) return ranks->run(function, std::move(all.calls), timeout_ms);
     capi::issue_work(options, work,
                      [&] { return ranks->start(function, std::move(all.calls), timeout_ms); });

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "in_flight.hpp"
+#include "group.hpp"
 #include "memory/held_memory.hpp"
 
 namespace tutti {
@@ -36,26 +36,15 @@ void* alloc_memory(Group& group, size_t bytes, int64_t timeout_ms) {
     return made.memory->data();
 }
 
-std::shared_ptr<void> Group::alloc_of_backend(const Device& device, size_t bytes) {
-    try {
-        const InFlight entry(*this, "memory_alloc");
-        return backends_.alloc_memory(device, bytes);
-    } catch (const Error&) {  // the call itself says what is wrong with the group
-        return nullptr;
-    }
-}
-
-// All ranks say which memory they have. If it is alike, the backend that has given it shares it. In
-// the turn of the call.
-void Group::share_memory(const Alloc& call, uint64_t sequence, const Deadline& until) {
-    if (call.outcome->without >= 0 || !backends_.have_memory()) return;
-    SplitSteps steps(*membership_, cat("memory/", sequence), until);
+void share_memory(GroupCore& group, const Alloc& call, uint64_t sequence, const Deadline& until) {
+    if (call.outcome->without >= 0 || !group.backends.have_memory()) return;
+    SplitSteps steps(*group.membership, cat("memory/", sequence), until);
     try {
         const auto& mine = call.on_device;
         const auto all =
             steps.all_gather(mine ? cat(mine->device.type, "/", mine->bytes) : std::string("-"));
-        const bool are_alike = std::ranges::count(all, all.front()) == size_;
-        if (mine && are_alike) backends_.share_memory(mine->device, mine->memory, steps);
+        const bool are_alike = std::ranges::count(all, all.front()) == group.identity.size;
+        if (mine && are_alike) group.backends.share_memory(mine->device, mine->memory, steps);
     } catch (...) {
         steps.refuse(current_status());
         throw;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "in_flight.hpp"
 #include "transport/channel.hpp"
 
 namespace tutti {
@@ -31,8 +30,8 @@ bool can_be_coalesced(const FlatCall& call) {
 
 Coalescing::Coalescing(std::shared_ptr<Group> group, const Device& device)
     : group_(std::move(group)), device_(device) {
-    group_->check_coalescing();
-    group_->check_bound(device_, "options.device_type and device_index name");
+    group_->collectives().check_coalescing();
+    group_->identity().check_bound(device_, "options.device_type and device_index name");
 }
 
 void Coalescing::check_not_ended() const {
@@ -83,11 +82,6 @@ Coalesced Coalescing::end() {
 std::vector<MemoryUse> Coalescing::take_uses() {
     const Lock lock(mutex_);
     return std::exchange(uses_, {});
-}
-
-void Group::check_coalescing() {
-    backends_.check(lower(Coalesced{}, rank_, size_));
-    const InFlight entry(*this, "coalescing_begin");
 }
 
 }  // namespace tutti

@@ -22,7 +22,7 @@ public:
     // or that overlaps the memory of another: calls issued as one have no order.
     template <IsCollective Call>
     void collect(Call call) {
-        take(group_->check_and_lower(call));
+        take(group_->collectives().check_and_lower(call));
     }
     // The collected calls, in order, to be run or started as one; nothing is collected afterwards.
     // Throws INVALID_HANDLE the second time.

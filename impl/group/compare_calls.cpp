@@ -1,17 +1,12 @@
-// Steps that the ranks of a group take by its membership, without a backend: the comparison of what
-// each has called, before any data move, where the debug level is DETAIL; the monitored barrier, in
-// which rank 0 decides when to give up.
+#include "compare_calls.hpp"
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "foreign_peers.hpp"
-#include "group.hpp"
-#include "in_flight.hpp"
 #include "membership/membership.hpp"
-#include "turn.hpp"
 
 namespace tutti {
 
@@ -67,13 +62,19 @@ Status judge(const std::vector<std::string>& claims) {
     return {TUTTI_ERR_MISMATCH, sides[1].front(), 0, text};
 }
 
-}  // namespace
+// A step of the membership that all ranks take.
+struct Step {
+    const char* key;
+    std::string payload{};
+    const char* omitted = "";     // "did not call it": of missing ranks
+    bool names_all = true;        // of the missing ranks
+    bool rank_0_decides = false;  // when the time is up; else any rank does
+};
 
 // One step of all ranks; TIMEOUT names the missing ones and what they did not do. The rank whose
 // time was up says so for all.
-std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequence,
-                                          const Step& step, const Deadline& deadline) {
-    Membership& ranks = *membership_;
+std::vector<std::string> take_step(Membership& ranks, const Fingerprint& call, uint64_t sequence,
+                                   const Step& step, const Deadline& deadline) {
     const auto stalled = [&] { ranks.stalled(sequence, to_bytes(call), describe(call, sequence)); };
     try {
         return ranks
@@ -84,7 +85,7 @@ std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequ
             .payloads;
     } catch (const StepTimedOut& absence) {
         const auto& missing = absence.missing;
-        const bool has_judge = step.rank_0_decides && rank_ != 0;
+        const bool has_judge = step.rank_0_decides && ranks.rank() != 0;
         const bool is_told = has_judge ? std::ranges::find(missing, 0) == missing.end()
                                        : !step.rank_0_decides && !deadline.expired();
         if (is_told) {
@@ -104,32 +105,26 @@ std::vector<std::string> Group::take_step(const Fingerprint& call, uint64_t sequ
     }
 }
 
-void Group::compare_calls(const Fingerprint& call, uint64_t sequence, const Deadline& deadline) {
-    if (size_ == 1) return;
+}  // namespace
+
+void compare_calls(GroupCore& group, const Fingerprint& call, uint64_t sequence,
+                   const Deadline& until) {
+    if (group.identity.size == 1) return;
     const auto claims = take_step(
-        call, sequence,
-        {.key = "compare", .payload = claim(call, sequence), .omitted = "did not call it"},
-        deadline);
+        *group.membership, call, sequence,
+        {.key = "compare", .payload = claim(call, sequence), .omitted = "did not call it"}, until);
     if (const Status mismatch = judge(claims); !mismatch.ok()) throw Error(mismatch);
 }
 
-void Group::monitored_barrier(bool wait_all_ranks, int64_t timeout_ms) {
-    const Fingerprint call{CallKind::MonitoredBarrier, 0, 0, -1, 0};
-    const char* const name = name_of(call.kind);
-    check_may_wait(name);
-    if (has_foreign_peers_) refuse_with_foreign_peers(name, label());
-    const profile::Range range = range_of(call);
-    const InFlight entry(*this, name);
-    const Deadline until = deadline_here(timeout_ms);
-    run_in_turn(call, until, [&](uint64_t sequence) {
-        if (size_ == 1) return;
-        take_step(call, sequence,
-                  {.key = "monitored_barrier",
-                   .omitted = "failed to pass the monitored barrier",
-                   .names_all = wait_all_ranks,
-                   .rank_0_decides = true},
-                  until);
-    });
+void take_barrier_step(GroupCore& group, const Fingerprint& call, uint64_t sequence,
+                       bool wait_all_ranks, const Deadline& until) {
+    if (group.identity.size == 1) return;
+    take_step(*group.membership, call, sequence,
+              {.key = "monitored_barrier",
+               .omitted = "failed to pass the monitored barrier",
+               .names_all = wait_all_ranks,
+               .rank_0_decides = true},
+              until);
 }
 
 }  // namespace tutti

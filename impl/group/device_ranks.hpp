@@ -18,10 +18,10 @@ namespace tutti {
 
 class DeviceRanks {
 public:
-    // `mine`: this rank's groups, one for each of its devices.
-    DeviceRanks(const Group& group, std::vector<Device> devices,
+    // `label`: of the group whose rank they are; `mine`: a group for each of the devices.
+    DeviceRanks(std::string label, std::vector<Device> devices,
                 std::vector<std::shared_ptr<Group>> mine)
-        : label_(group.label()), devices_(std::move(devices)), mine_(std::move(mine)) {}
+        : label_(std::move(label)), devices_(std::move(devices)), mine_(std::move(mine)) {}
 
     [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
 
@@ -46,6 +46,9 @@ public:
         return join(function, start_all(function, std::move(calls), timeout_ms));
     }
 
+    // The failure of a rank's device as one of the rank.
+    static Status in_ranks(Status status, const std::string& context, size_t devices);
+
     // Ends the groups; once.
     void destroy(int64_t leave_ms) noexcept;
 
@@ -69,9 +72,6 @@ private:
     void wait(const char* function, const Works& works) const;
     [[nodiscard]] std::shared_ptr<Work> join(const char* function, const Works& works) const;
     static Status first_failure(const Works& works);
-    // The failure of a rank's device as one of the rank.
-    friend class Group;
-    static Status in_ranks(Status status, const std::string& context, size_t devices);
     [[nodiscard]] std::string context(const char* function) const {
         return cat(function, " on ", label_);
     }

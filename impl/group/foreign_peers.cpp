@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/backend_map.hpp"
 #include "base/debug_level.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "group.hpp"
-#include "in_flight.hpp"
+#include "making.hpp"
 #include "membership/threads.hpp"
 #include "ranks.hpp"
+#include "splitting.hpp"
 
 namespace tutti {
 
@@ -24,68 +25,72 @@ void refuse_with_foreign_peers(const std::string& what, const std::string& group
                                            "which there are no shared steps"));
 }
 
-void Group::check_foreign_peers(const GroupOptions& options) const {
-    const std::string& name = backend_map_.entries.front().name;
+void check_foreign_peers(const GroupOptions& options, const GroupIdentity& identity,
+                         const BackendMap& map) {
+    const std::string& name = map.entries.front().name;
     if (options.reproducible) {
         refuse("options.reproducible is 1, and backend \"", name,
                "\" is for groups with ranks of another library, which has no reproducible sums");
     }
-    for (const BackendMap::Entry& entry : backend_map_.entries) {
+    for (const BackendMap::Entry& entry : map.entries) {
         if (entry.name == name) continue;
         refuse("backend is \"", options.backend, "\": \"", name,
                "\" is for groups with ranks of another library, and serves such a group alone");
     }
     if (debug_level() == DebugLevel::Detail) {
-        log(LogLevel::Warning, "TORCH_DISTRIBUTED_DEBUG=DETAIL has no effect on ", label(),
+        log(LogLevel::Warning, "TORCH_DISTRIBUTED_DEBUG=DETAIL has no effect on ", identity.label(),
             ": its ranks may be of another library, and do not compare their calls");
     }
 }
 
 // As PyTorch's new_group: all ranks of the first group call it in one order, and only those of the
 // new one meet, at a place that is numbered by the calls.
-std::shared_ptr<Group> Group::split_among_foreign_peers(const SplitOptions& options) {
+std::optional<GroupParts> Splitting::split_among_foreign_peers(const SplitOptions& options) {
+    const GroupIdentity& identity = parent_.identity;
+    const auto context = [&] { return cat(options.function, " on ", identity.label(), ": "); };
     const auto refuse_as = [&](const char* why) {
-        throw Error(TUTTI_ERR_UNSUPPORTED, cat(options.function, " on ", label(), ": ", why,
-                                               ", and ranks of the group may be of PyTorch's"));
+        throw Error(TUTTI_ERR_UNSUPPORTED,
+                    cat(context(), why, ", and ranks of the group may be of PyTorch's"));
     };
-    if (first_) refuse_as("groups are made from the first group alone");
+    if (identity.as.own != identity.as.root)
+        refuse_as("groups are made from the first group alone");
     if (options.callers) refuse_as("all ranks call it");
     if (options.parts.size() != 1) refuse_as("it makes one group at a time");
     if (options.reproducible.value_or(false)) refuse_as("there are no reproducible sums");
+    const BackendMap& map = parent_.backend_map;
     const bool is_same =
-        options.backend.empty() || resolve_backends(options.backend).name() == backend_map_.name();
+        options.backend.empty() || resolve_backends(options.backend).name() == map.name();
     if (!is_same) refuse_as("the new group has the backend of the first one");
     const std::vector<int>& ranks = options.parts.front();
     if (!std::ranges::is_sorted(ranks)) refuse_as("ranks are given in ascending order");
-    const InFlight entry(*this, options.function.c_str());
+    const InFlight entry(parent_.life, options.function.c_str());
     const std::string step = next_step(options);
-    const auto own = std::ranges::find(ranks, rank_);
-    if (own == ranks.end()) return nullptr;
-    const auto size = static_cast<int>(ranks.size());
-    const auto rank = static_cast<int>(own - ranks.begin());
-    SplitResult result;
-    result.name = options.description.empty() ? cat(name_, "/", step) : options.description;
-    result.timeout_ms = effective_timeout(options.timeout_ms);
-    result.bound = bound_device_for(options.bound);
-    result.global_ranks = ranks;
-    result.store = store_of_pytorch(std::stoull(step), store_);
-    result.membership = std::make_unique<Membership>(
-        size == 1 ? world_of_one() : unwatched_world(rank, size), 0, all_ranks(size));
-    result.backend_map = backend_map_;
-    const BackendPlace place{
-        *result.membership, deadline(options.timeout_ms), result.store, result.bound, false,
-        result.name};
+    const auto own = std::ranges::find(ranks, identity.rank);
+    if (own == ranks.end()) return std::nullopt;
+    GroupParts parts;
+    parts.identity = identity;
+    parts.identity.rank = static_cast<int>(own - ranks.begin());
+    parts.identity.size = static_cast<int>(ranks.size());
+    parts.identity.name =
+        options.description.empty() ? cat(identity.name, "/", step) : options.description;
+    parts.identity.bound = identity.bound_device_for(options.bound);
+    parts.identity.global_ranks = ranks;
+    parts.timeout_ms = parent_.effective_timeout(options.timeout_ms);
+    parts.backend_map = map;
+    parts.store = store_of_pytorch(std::stoull(step), parent_.store);
+    const int size = parts.identity.size;
+    parts.membership = std::make_unique<Membership>(
+        size == 1 ? world_of_one() : unwatched_world(parts.identity.rank, size), 0,
+        all_ranks(size));
     try {
-        result.backends.open(result.backend_map, place);
+        parts.open_backends({*parts.membership, parent_.deadline(options.timeout_ms), parts.store,
+                             parts.identity.bound, false, parts.identity.name});
     } catch (const Error& error) {
         Status status = error.status();
-        status.message = cat(options.function, " on ", label(), ": ", status.message);
-        throw Error(status);
+        status.message = cat(context(), status.message);
+        throw Error(std::move(status));
     }
-    std::shared_ptr<Group> group(new Group(std::move(result), *this));
-    if (tree_->add(group)) return group;
-    throw Error(TUTTI_ERR_ABORTED,
-                cat(options.function, " on ", label(), ": the group was destroyed meanwhile"));
+    return parts;
 }
 
 }  // namespace tutti

@@ -6,13 +6,21 @@
 #include <memory>
 #include <string>
 
+#include "backends/backend_map.hpp"
+#include "identity.hpp"
 #include "store/store.hpp"
 
 namespace tutti {
 
+struct GroupOptions;
+
 // Where the ranks of a group meet: the first has the number 0, and others follow below it, in the
 // order in which they are made.
 std::shared_ptr<Store> store_of_pytorch(uint64_t number, std::shared_ptr<Store> parent);
+
+// Throws INVALID_ARGUMENT for options that such a group cannot have.
+void check_foreign_peers(const GroupOptions& options, const GroupIdentity& identity,
+                         const BackendMap& map);
 
 // Throws UNSUPPORTED: `what` takes a membership.
 [[noreturn]] void refuse_with_foreign_peers(const std::string& what, const std::string& group);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "turn.hpp"
 
 namespace tutti {
 
@@ -14,33 +15,44 @@ Status timed_out(int64_t timeout_ms) {
 
 }  // namespace
 
-Group::Posted::Posted(Group& group, const Route& route, FlatCall&& call, const Span& span,
-                      std::function<void()> deliver)
+Posted::Posted(GroupCore& group, const Route& route, FlatCall&& call, const CallSpan& span,
+               std::function<void()> deliver)
     : Work(call_name(call), span.start),
       group_(group),
       route_(route),
       fingerprint_(call.fingerprint),
       call_(std::move(call)),
       deadline_(span.deadline),
-      entry_(std::in_place, group, operation()),
+      entry_(std::in_place, group.life, operation()),
       deliver_(std::move(deliver)),
       poller_(route.poller),
-      queue_(group.ticket_queue_) {
-    belongs_to(&group);
+      queue_(group.ticket_queue) {
+    belongs_to(group.identity.as.own);
     if (route.device == TUTTI_CPU) set_on_cpu();
 }
 
 // It was never posted, if it is in the background still.
-Group::Posted::~Posted() {
+Posted::~Posted() {
     leave_background();
 }
 
-void Group::Posted::run(uint64_t ticket) noexcept {
+void Posted::run(uint64_t ticket) noexcept {
     set_sequence_number(ticket);
-    group_.post(route_, *call_, ticket, deadline_, *this);
+    const InOperation inside(group_.identity.as);
+    Status status;
+    try {
+        begin_turn(group_, fingerprint_, ticket, deadline_);
+        if (route_.inlined == nullptr || route_.staged != nullptr) {
+            return route_.backend->post({std::move(*call_), ticket, deadline_}, shared_from_this());
+        }
+        route_.inlined->run(*call_, ticket, deadline_);
+    } catch (...) {
+        status = current_status();
+    }
+    finish(std::move(status));
 }
 
-void Group::Posted::put_in_background() {
+void Posted::put_in_background() {
     if (poller_) {
         poller_->begin_background();
         polled_for_ = true;
@@ -52,17 +64,17 @@ void Group::Posted::put_in_background() {
     alarm_ = deadlines_->set(deadline_, rings);
 }
 
-void Group::Posted::leave_background() noexcept {
+void Posted::leave_background() noexcept {
     if (std::exchange(polled_for_, false)) poller_->end_background();
     if (alarm_ != 0) deadlines_->clear(std::exchange(alarm_, 0));
 }
 
-void Group::Posted::expire() noexcept {
+void Posted::expire() noexcept {
     std::optional<InFlight> inside;  // or the group might end meanwhile
     try {
         const Lock lock(mutex_);
         if (!entry_) return;
-        inside.emplace(group_, operation(), InFlight::Of::Any);
+        inside.emplace(group_.life, operation(), InFlight::Of::Any);
     } catch (const Error&) {  // it is being destroyed, which ends this
         return;
     }
@@ -71,15 +83,15 @@ void Group::Posted::expire() noexcept {
     group_.fail(timed_out(timeout_ms), fingerprint_, sequence_number(), false);
 }
 
-void Group::Posted::help(const IsOver& /*is_over*/, const Deadline& deadline) const {
+void Posted::help(const IsOver& /*is_over*/, const Deadline& deadline) const {
     queue_->run_up_to(sequence_number(), deadline);
 }
 
-void Group::Posted::hurry() const noexcept {
+void Posted::hurry() const noexcept {
     queue_->hurry(sequence_number());
 }
 
-void Group::Posted::deliver(Status& status) noexcept {
+void Posted::deliver(Status& status) noexcept {
     if (!deliver_) return;
     try {
         deliver_();
@@ -88,14 +100,14 @@ void Group::Posted::deliver(Status& status) noexcept {
     }
 }
 
-Afterwards Group::Posted::settle(Status& status) noexcept {
+Afterwards Posted::settle(Status& status) noexcept {
     leave_background();
     const int64_t late_after_ms = late_after_ms_;
     if (!status.ok()) {
         if (late_after_ms >= 0) status = timed_out(late_after_ms);
         status = group_.fail(status, fingerprint_, sequence_number());
     } else {
-        group_.membership_->ended(sequence_number());
+        group_.membership->ended(sequence_number());
         deliver(status);
     }
     deliver_ = nullptr;

@@ -9,18 +9,18 @@
 #include <optional>
 
 #include "backends.hpp"
-#include "group.hpp"
-#include "in_flight.hpp"
+#include "call/flat.hpp"
+#include "core.hpp"
 #include "progress/alarm.hpp"
 
 namespace tutti {
 
-class Group::Posted final : public Work,
-                            public TicketQueue::Job,
-                            public std::enable_shared_from_this<Posted> {
+class Posted final : public Work,
+                     public TicketQueue::Job,
+                     public std::enable_shared_from_this<Posted> {
 public:
     // `deliver` runs when the data have arrived, before the work is done, and fails only this rank.
-    Posted(Group& group, const Route& route, FlatCall&& call, const Span& span,
+    Posted(GroupCore& group, const Route& route, FlatCall&& call, const CallSpan& span,
            std::function<void()> deliver = nullptr);
     virtual ~Posted();
 
@@ -43,7 +43,7 @@ private:
     void leave_background() noexcept;
     void deliver(Status& status) noexcept;
 
-    Group& group_;
+    GroupCore& group_;
     const Route& route_;
     const Fingerprint fingerprint_;
     std::optional<FlatCall> call_;  // until it ends

@@ -40,7 +40,7 @@ struct Mesh::Origin {
           device_type(options.device_type),
           timeout_ms(options.timeout_ms),
           reproducible(options.reproducible),
-          bound(parent->bound_device_for(options.bound)) {
+          bound(parent->identity().bound_device_for(options.bound)) {
         for (int rank = 0; rank < parent->size(); ++rank) {
             place_of[parent->global_ranks()[static_cast<size_t>(rank)]] = rank;
         }
@@ -103,7 +103,7 @@ std::shared_ptr<Mesh> Mesh::create(const std::shared_ptr<Group>& group,
         check_shape(options.shape, static_cast<size_t>(group->size()));
         check_names(options.names, options.shape.size());
         checked_ranks(options.ranks, group->size());
-        (void)group->bound_device_for(options.bound);
+        (void)group->identity().bound_device_for(options.bound);
     } catch (const Error& error) {
         group->decline(step, error.status());
         throw;
@@ -155,14 +155,15 @@ std::shared_ptr<Mesh> Mesh::from_groups(const std::vector<std::shared_ptr<Group>
         dims.push_back({options.names.empty() ? "" : options.names[dim], group, {dim}});
     }
     MeshOptions of_origin = options;
-    for (const auto& group : groups) of_origin.bound = group->bound_device_for(of_origin.bound);
+    for (const auto& group : groups)
+        of_origin.bound = group->identity().bound_device_for(of_origin.bound);
     auto origin = std::make_shared<Origin>(first, layout, of_origin);
     return std::shared_ptr<Mesh>(new Mesh(std::move(origin), std::move(layout), std::move(dims)));
 }
 
 Device Mesh::bound_device_for(const Device& wanted) const {
     const Device& asked = wanted.type == TUTTI_CPU ? origin_->bound : wanted;
-    return origin_->parent->bound_device_for(asked);
+    return origin_->parent->identity().bound_device_for(asked);
 }
 
 tutti_device_type Mesh::device_type() const {

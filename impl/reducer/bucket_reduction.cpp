@@ -36,7 +36,7 @@ void Averaging::run_on_stream(Group& group, const GradientBucket& bucket) const 
     const View& numbers = bucket.gradients;
     if (numbers.count == 0) return;
     auto call = group.start(AllReduce{numbers, numbers, op_}, {0, bucket.stream});
-    Group::hold(*call, bucket.stream);
+    hold(*call, bucket.stream);
     bucket.calls->push_back(std::move(call));
 }
 

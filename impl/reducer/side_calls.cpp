@@ -16,7 +16,7 @@ void SideCalls::run(const View& numbers, Make&& make) const {
     memory_.give(on_device, copied);
     pinned.used_until(memory_.end());
     auto call = group_->start(make(on_device), {0, memory_.stream()});
-    Group::hold(*call, memory_.stream());
+    hold(*call, memory_.stream());
     memory_.give(copied, on_device);
     pinned.used_until(memory_.end());
     waits_.await({pinned.last_use(), {std::move(call)}});

@@ -204,7 +204,7 @@ void check_options(const Parameters& parameters, const ReducerOptions& options,
     if (!std::isfinite(options.predivide) || options.predivide <= 0) {
         refuse("options.predivide is ", options.predivide, "; it must be above 0");
     }
-    if (options.keep_micro_batches > 0 && !parent.is_reproducible()) {
+    if (options.keep_micro_batches > 0 && !parent.identity().reproducible) {
         refuse("options.keep_micro_batches needs a group that was made with reproducible, and ",
                parent.label(), " was not");
     }

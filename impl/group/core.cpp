@@ -1,0 +1,117 @@
+#include "core.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/resource_limits.hpp"
+#include "membership/world.hpp"
+
+namespace tutti {
+
+namespace {
+
+GroupIdentity with_operator(GroupIdentity identity, const Operator& as) {
+    identity.as = as;
+    return identity;
+}
+
+}  // namespace
+
+void GroupParts::open_backends(const BackendPlace& place, MadeBackends made) {
+    membership->set_compares_first(identity.compares_first);
+    backends.open(backend_map, place, std::move(made));
+    backends.stage(TUTTI_CUDA, identity.rank, identity.size);
+}
+
+GroupCore::GroupCore(GroupParts parts, const Operator& as)
+    : identity(with_operator(std::move(parts.identity), as)),
+      timeout_ms(parts.timeout_ms),
+      backend_map(std::move(parts.backend_map)),
+      store(std::move(parts.store)),
+      membership(std::move(parts.membership)),
+      backends(std::move(parts.backends)),
+      ticket_queue(std::move(parts.ticket_queue)) {}
+
+// A timeout is that of one call.
+Status GroupCore::cause_for_others(const Status& status, const std::string& operation) const {
+    const bool speaks_for_all = status.code == TUTTI_ERR_PEER_LOST ||
+                                status.code == TUTTI_ERR_MISMATCH ||
+                                status.code == TUTTI_ERR_ABORTED;
+    if (speaks_for_all) return status;
+    Status of_operation = status;
+    of_operation.message = cat(operation, " ", status.message);
+    return gave_up(identity.rank, of_operation);
+}
+
+Status GroupCore::fail(Status status, const Fingerprint& call, uint64_t sequence,
+                       bool had_begun) noexcept {
+    const std::string operation = describe(call, sequence);
+    Status cause = membership->reason_of(status);
+    const bool is_of_others = cause.code != status.code || cause.message != status.message;
+    if (is_of_others) status = cause;
+    blame_own_exhaustion(status, identity.rank);
+    if (!is_of_others) cause = cause_for_others(status, operation);
+    if (life.fail(status, cause)) {
+        if (cause.code == TUTTI_ERR_MISMATCH) {
+            membership->report_mismatch(cause);
+        } else {
+            membership->report(cause);
+        }
+        backends.abort(had_begun ? status : cause);
+        ticket_queue->hurry();  // those that nobody waits for fail now
+    }
+    status.message = cat(operation, " on ", identity.label(), ": ", status.message);
+    return status;
+}
+
+void GroupCore::abandon(const Status& cause) noexcept {
+    if (!life.fail(cause, cause)) return;
+    membership->report(cause);
+    backends.abort(cause);
+    ticket_queue->hurry();
+}
+
+Status GroupCore::failure() {
+    return failure_by([this] { return membership->trouble(identity.rank); });
+}
+
+Status GroupCore::end_of_calls() {
+    return failure_by([this] { return membership->end_of_calls(); });
+}
+
+template <typename Ask>
+Status GroupCore::failure_by(Ask&& ask) {
+    if (const auto known = life.end()) return *known;
+    Status trouble;
+    try {
+        const InFlight entry(life, "failure", InFlight::Of::Any);
+        trouble = ask();
+    } catch (const Error&) {  // destroyed meanwhile
+    }
+    return life.end().value_or(trouble);  // to leave is no failure
+}
+
+std::vector<int> GroupCore::failed_ranks() {
+    const InFlight entry(life, "get_failed_ranks", InFlight::Of::Any);
+    std::vector<int> ranks;
+    const auto losses = membership->shared_world()->losses();
+    for (int rank = 0; rank < identity.size; ++rank) {
+        if (losses.contains(membership->world_rank(rank))) ranks.push_back(rank);
+    }
+    return ranks;
+}
+
+void GroupCore::end(bool says_goodbye) noexcept {
+    if (says_goodbye) backends.leave();
+    membership->leave();
+    backends.abort({TUTTI_ERR_ABORTED, identity.rank, 0, "the group was destroyed"});
+    ticket_queue->hurry();
+    life.wait_until_unused();
+    ticket_queue->close();
+    membership->unsubscribe();
+    backends.close();
+    membership.reset();
+    life.end_destroy();
+}
+
+}  // namespace tutti
