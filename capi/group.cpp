@@ -257,6 +257,10 @@ tutti_group_options read_group_options(const tutti_group_options* given) {
     return options;
 }
 
+void replace_world(tutti_group* made) {
+    release(world.exchange(made));
+}
+
 void make_world(const tutti_group_options* options) {
     init_world(nullptr, nullptr, nullptr, -1, -1, options);
 }
@@ -400,8 +404,12 @@ tutti_status tutti_destroy_process_group(tutti_group* group, const tutti_destroy
         if (group == TUTTI_GROUP_NON_MEMBER) return;  // as torch
         const capi::GroupPin pin = capi::need_group(group);
         pin->identity().check_may_be_destroyed();
-        if (group == TUTTI_GROUP_WORLD) capi::release(world.exchange(nullptr));
-        pin->destroy(given.timeout_ms == 0 ? tutti::Group::default_leave_ms : given.timeout_ms);
+        const int64_t leave_ms =
+            given.timeout_ms == 0 ? tutti::Group::default_leave_ms : given.timeout_ms;
+        if (group != TUTTI_GROUP_WORLD) return pin->destroy(leave_ms);
+        const auto first = pin->first();  // another one, if the default group has been shrunk
+        capi::release(world.exchange(nullptr));
+        first->destroy(leave_ms);
     });
 }
 

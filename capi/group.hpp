@@ -45,6 +45,10 @@ tutti_group* hand_out_group(std::shared_ptr<Group> group);
 // With defaults for what the caller does not say.
 tutti_group_options read_group_options(const tutti_group_options* given);
 
+// The default group is that one from now on. The one that it was made from stays, as the first of
+// its tree, and ends with it.
+void replace_world(tutti_group* made);
+
 // By "env://", with the backend that tutti_init_process_group chooses.
 void make_world(const tutti_group_options* options);
 

@@ -31,6 +31,8 @@ inline constexpr StructSizes sizes_of<tutti_power_sgd_options>{"tutti_power_sgd_
 template <>
 inline constexpr StructSizes sizes_of<tutti_bucket>{"tutti_bucket", {112, 120}};
 template <>
+inline constexpr StructSizes sizes_of<tutti_shrink_options>{"tutti_shrink_options", {16}};
+template <>
 inline constexpr StructSizes sizes_of<tutti_spawn_options>{"tutti_spawn_options", {24}};
 template <>
 inline constexpr StructSizes sizes_of<tutti_store_options>{"tutti_store_options", {16}};

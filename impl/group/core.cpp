@@ -53,12 +53,11 @@ Status GroupCore::fail(Status status, const Fingerprint& call, uint64_t sequence
     if (!is_of_others) cause = cause_for_others(status, operation);
     if (life.fail(status, cause)) {
         if (cause.code == TUTTI_ERR_MISMATCH) {
-            membership->report_mismatch(cause);
+            membership->revoke(cause);
         } else {
             membership->report(cause);
         }
-        backends.abort(had_begun ? status : cause);
-        ticket_queue->hurry();  // those that nobody waits for fail now
+        end_calls(had_begun ? status : cause);
     }
     status.message = cat(operation, " on ", identity.label(), ": ", status.message);
     return status;
@@ -67,8 +66,26 @@ Status GroupCore::fail(Status status, const Fingerprint& call, uint64_t sequence
 void GroupCore::abandon(const Status& cause) noexcept {
     if (!life.fail(cause, cause)) return;
     membership->report(cause);
+    end_calls(cause);
+}
+
+void GroupCore::revoke(const Status& cause) noexcept {
+    if (!life.fail(cause, cause)) return;
+    membership->revoke(cause);
+    end_calls(cause);
+}
+
+void GroupCore::end_calls(const Status& cause) noexcept {
     backends.abort(cause);
-    ticket_queue->hurry();
+    ticket_queue->hurry();  // those that nobody waits for fail now
+    failure_work_.finish(cause);
+}
+
+std::shared_ptr<Work> GroupCore::failure_work() {
+    const InFlight entry(life, "group_failure", InFlight::Of::Any);
+    auto work = failure_work_.get();
+    if (const Status known = failure(); !known.ok()) work->finish(known);
+    return work;
 }
 
 Status GroupCore::failure() {
@@ -104,8 +121,7 @@ std::vector<int> GroupCore::failed_ranks() {
 void GroupCore::end(bool says_goodbye) noexcept {
     if (says_goodbye) backends.leave();
     membership->leave();
-    backends.abort({TUTTI_ERR_ABORTED, identity.rank, 0, "the group was destroyed"});
-    ticket_queue->hurry();
+    end_calls({TUTTI_ERR_ABORTED, identity.rank, 0, "the group was destroyed"});
     life.wait_until_unused();
     ticket_queue->close();
     membership->unsubscribe();

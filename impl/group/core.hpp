@@ -13,6 +13,7 @@
 #include "backends/backend_map.hpp"
 #include "base/deadline.hpp"
 #include "call/fingerprint.hpp"
+#include "failure_work.hpp"
 #include "identity.hpp"
 #include "life.hpp"
 #include "membership/membership.hpp"
@@ -77,8 +78,12 @@ public:
     // running calls end for the same reason, or, if this call had not begun, because of it.
     Status fail(Status status, const Fingerprint& call, uint64_t sequence,
                 bool had_begun = true) noexcept;
-    // Nor for a reason that its user has found.
+    // Nor for a reason that its user has found; collectives before the present one may end well.
     void abandon(const Status& cause) noexcept;
+    // The same, and all collectives end.
+    void revoke(const Status& cause) noexcept;
+    // Ends when the group fails, or is destroyed.
+    std::shared_ptr<Work> failure_work();
     // See Group.
     [[nodiscard]] Status failure();
     [[nodiscard]] Status end_of_calls();
@@ -102,20 +107,29 @@ private:
     // Passes events of the membership on.
     class Listener final : public MembershipListener {
     public:
-        explicit Listener(Backends& backends) : backends_(backends) {}
-        void failed(const Status& cause) noexcept override { backends_.abort(cause); }
-        void failing(const Status& cause) noexcept override { backends_.abort_messages(cause); }
+        Listener(Backends& backends, FailureWork& work) : backends_(backends), work_(work) {}
+        void failed(const Status& cause) noexcept override {
+            backends_.abort(cause);
+            work_.finish(cause);
+        }
+        void failing(const Status& cause) noexcept override {
+            backends_.abort_messages(cause);
+            work_.finish(cause);
+        }
         void left(int rank) noexcept override { backends_.left(rank); }
 
     private:
         Backends& backends_;
+        FailureWork& work_;
     };
 
     template <typename Ask>
     Status failure_by(Ask&& ask);
     [[nodiscard]] Status cause_for_others(const Status& status, const std::string& operation) const;
+    void end_calls(const Status& cause) noexcept;
 
-    Listener listener_{backends};
+    FailureWork failure_work_;
+    Listener listener_{backends, failure_work_};
 };
 
 }  // namespace tutti

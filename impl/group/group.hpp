@@ -21,6 +21,7 @@
 #include "making.hpp"
 #include "messages.hpp"
 #include "splitting.hpp"
+#include "survivors.hpp"
 #include "work/work.hpp"
 
 namespace tutti {
@@ -114,6 +115,16 @@ public:
     // Only compares `arguments`; shares one order with split(). Returns a name that is the same on
     // all ranks, and not given twice among the groups of a first one.
     std::string compare(const SplitOptions& options) { return splitting_.compare(options); }
+    // Returns once all ranks that live and are not excluded have called it: their group. Works on a
+    // group that has failed; this one makes no calls afterwards. See Survivors.
+    std::shared_ptr<Group> shrink(const ShrinkOptions& options) {
+        return add_to_tree(survivors_.shrink(options), "shrink_group");
+    }
+    // The bits that all ranks that live have set in `flags`, the same on all of them. Works on a
+    // group that has failed.
+    uint64_t agree(uint64_t flags, int64_t timeout_ms) {
+        return survivors_.agree(flags, timeout_ms);
+    }
     // This rank's arguments are wrong, so it takes no part, and the others' call fails. Does not
     // wait.
     void decline(const SplitOptions& options, const Status& why) noexcept {
@@ -126,6 +137,13 @@ public:
     // The group cannot go on, for a reason that its user has found: calls of all ranks end with it,
     // unless another came first.
     void abandon(const Status& cause) noexcept { core_.abandon(cause); }
+    // Ends the calls of all ranks on the group, for that reason; nothing if it has failed before.
+    void revoke(const Status& cause) {
+        const InFlight entry(core_.life, "group_revoke", InFlight::Of::Any);
+        core_.revoke(cause);
+    }
+    // Ends when the group fails, with the reason, or is destroyed.
+    [[nodiscard]] std::shared_ptr<Work> failure_work() { return core_.failure_work(); }
     // Why the group has failed, from before its backends hear of it; OK: it has not, or had not
     // when it was destroyed.
     [[nodiscard]] Status failure() { return core_.failure(); }
@@ -157,6 +175,7 @@ private:
     Collectives collectives_;
     GroupMessages messages_{core_};
     Splitting splitting_{core_};
+    Survivors survivors_{core_};
     GroupDevices devices_{core_, splitting_};
 };
 

@@ -200,7 +200,7 @@ void Membership::report(const Status& cause) noexcept {
 }
 
 // One that this rank has heard of is no news.
-void Membership::report_mismatch(const Status& cause) noexcept {
+void Membership::revoke(const Status& cause) noexcept {
     bool is_news = false;
     {
         const Lock lock(mutex_);

@@ -116,8 +116,8 @@ public:
     // A call of this rank failed, so no rank can go on after those that have ended well here. The
     // first cause counts, for all; of two causes, for a call the one that ends the earlier calls.
     void report(const Status& cause) noexcept;
-    // The same if ranks have called different things: none of their calls can be counted on.
-    void report_mismatch(const Status& cause) noexcept;
+    // The same, and none of the calls can be counted on: ranks have called different things, say.
+    void revoke(const Status& cause) noexcept;
     // The program has seen a message of this rank fail. If a failure that leaves earlier
     // collectives alone has ended it, those that wait in them for this rank are told.
     void message_failed() noexcept;

@@ -7,6 +7,7 @@
 #include <tutti/debug.h>
 #include <tutti/dlpack.h>
 #include <tutti/error.h>
+#include <tutti/failure.h>
 #include <tutti/group.h>
 #include <tutti/log.h>
 #include <tutti/memory.h>

@@ -1,0 +1,136 @@
+/* tutti/failure.h: going on after a rank has died, and ending a group's calls. */
+#ifndef TUTTI_FAILURE_H
+#define TUTTI_FAILURE_H
+
+#include <tutti/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Flags of tutti_shrink_group, with torch's numbers. */
+enum {
+    TUTTI_SHRINK_DEFAULT = 0, /**< running calls of the group go on until the new group is made */
+    TUTTI_SHRINK_ABORT = 1    /**< running calls of the group end first, on all ranks */
+};
+
+/** Options of tutti_shrink_group; zero is every field's default. */
+typedef struct tutti_shrink_options {
+    uint32_t struct_size; /**< sizeof the struct: the INIT macro or the init function sets it */
+    uint32_t min_size;    /**< the fewest ranks that the new group may have: if fewer are left, none
+                               is made. The highest of all ranks counts. 0: 1 */
+    int64_t timeout_ms;   /**< for making the group; 0: the group's timeout */
+} tutti_shrink_options;
+
+/** Options with every field at its default. */
+#define TUTTI_SHRINK_OPTIONS_INIT \
+    { sizeof(tutti_shrink_options), 0, 0 }
+
+/** Sets every field to its default, for callers that have no C macros.
+ *  @param options  memory of the caller; NULL does nothing
+ *  @param size     bytes of that memory, all of which are written: the caller's sizeof. An older
+ *                  caller's is smaller than this library's, a newer one's larger. If it is below
+ *                  8 or above 256, only struct_size is written, as 0, and calls refuse the
+ *                  options
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   never
+ *  @since 0.1 */
+TUTTI_API void tutti_shrink_options_init(tutti_shrink_options* options, size_t size);
+
+/** Makes a group of those ranks of `group` that are alive. It works whether or not `group` has
+ *  failed, needs no store, and survives deaths during the call, also of rank 0. Every rank that is
+ *  alive and not excluded calls it. They all get the same group, or all get an error and may call
+ *  again. The ranks keep their order. Afterwards calls on `group` fail with ABORTED, on the excluded
+ *  ranks as well; still destroy and release it. Everything works in the new group: calls, groups
+ *  made from it, meshes, reducers, and further shrinking. It ends at the latest with the default
+ *  group, or the group from tutti_group_create, that `group` was made from.
+ *  @param group             the group to shrink
+ *  @param ranks_to_exclude  `count` ranks of `group` that shall not be members though they may be
+ *                           alive; the same on all ranks that call. Ranks that died or left are
+ *                           excluded anyway. NULL: none
+ *  @param count             0 or more; 0 if `ranks_to_exclude` is NULL
+ *  @param shrink_flags      TUTTI_SHRINK_DEFAULT or TUTTI_SHRINK_ABORT
+ *  @param description       name of the new group in errors, copied; NULL: that of `group`, and the
+ *                           new size
+ *  @param options           NULL: defaults
+ *  @param out_group         receives an owned group; NULL if `group` is TUTTI_GROUP_WORLD:
+ *                           TUTTI_GROUP_WORLD is the new group then, and the old one ends with it
+ *  @param error             NULL, or filled in if the call fails
+ *  Blocks:  until all ranks that are alive and not excluded have called, up to the timeout
+ *  Threads: any, one at a time for each `group`
+ *  Fails:   INVALID_ARGUMENT (also: no rank of a healthy group is lost or excluded),
+ *           INVALID_HANDLE; ABORTED (on a rank that the others exclude or took for dead; fewer ranks
+ *           than min_size are left); MISMATCH (the ranks exclude different ones, or call
+ *           different functions); TIMEOUT (names the ranks that have not called); UNSUPPORTED
+ *           (ranks of another library); errors of opening the new group's backend
+ *  Source:  torch.distributed.distributed_c10d.shrink_group
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_shrink_group(tutti_group* group, const int32_t* ranks_to_exclude,
+                                          int64_t count, uint32_t shrink_flags,
+                                          const char* description,
+                                          const tutti_shrink_options* options,
+                                          tutti_group** out_group, tutti_error* error);
+
+/** Agrees on a value among the ranks of `group` that are alive: the bits that all of them have set.
+ *  It works whether or not `group` has failed, and survives deaths during the call. Every rank that
+ *  is alive calls it, and all get the same value, which counts the flags of each of them, and maybe
+ *  those of a rank that died meanwhile. Ranks use it to decide together whether a step succeeded
+ *  everywhere.
+ *  @param group       borrowed
+ *  @param flags       the bits that this rank sets; receives those that all have set
+ *  @param timeout_ms  0: the group's timeout
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  until all ranks that are alive have called, up to the timeout
+ *  Threads: any, one at a time for each `group`, in one order with tutti_shrink_group
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; ABORTED (on a rank that the others took for dead);
+ *           MISMATCH (the ranks call different functions); TIMEOUT (names the ranks that have not
+ *           called); UNSUPPORTED (ranks of another library)
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_group_agree(tutti_group* group, uint64_t* flags, int64_t timeout_ms,
+                                         tutti_error* error);
+
+/** Ends the group on all its ranks: running calls end, and later ones fail, with ABORTED and the
+ *  reason. A rank that has found that the group cannot go on frees the others from calls in which
+ *  they would wait for it. The group can then be shrunk.
+ *  @param group   borrowed
+ *  @param reason  copied into the others' errors; NULL: none
+ *  @param error   NULL, or filled in if the call fails
+ *  Blocks:  never; the others learn of it within milliseconds
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE; UNSUPPORTED (ranks of another library). It does nothing if the group
+ *           has failed before
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_group_revoke(tutti_group* group, const char* reason,
+                                          tutti_error* error);
+
+/** Ends the calls of this rank on the group at once, with ABORTED. It waits for no other rank. The
+ *  other ranks' calls fail as with tutti_group_revoke, as soon as they learn of it.
+ *  @param group  borrowed
+ *  @param error  NULL, or filled in if the call fails
+ *  Blocks:  until running calls have stopped using their buffers, which takes milliseconds
+ *  Threads: any
+ *  Fails:   INVALID_HANDLE. It does nothing if the group has failed before
+ *  Source:  torch.distributed.ProcessGroup.abort
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_group_abort(tutti_group* group, tutti_error* error);
+
+/** A work that ends when the group cannot go on: its error says why, and names the rank. So a
+ *  program learns of a death without a call on the group, for instance by tutti_work_wait_any with
+ *  its own works, or by tutti_work_then. If the group is destroyed first, it ends with ABORTED.
+ *  @param group     borrowed; may have failed: then the work has ended
+ *  @param out_work  receives an owned work
+ *  @param error     NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, OUT_OF_MEMORY
+ *  Source:  torch.distributed.ProcessGroup._get_backend(...).get_error
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_group_failure(tutti_group* group, tutti_work** out_work,
+                                           tutti_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
