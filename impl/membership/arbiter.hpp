@@ -45,6 +45,7 @@ public:
     [[nodiscard]] bool is_decided() const { return !first_.verdict.ok(); }
     [[nodiscard]] const Failure& verdict() const { return first_.verdict; }  // OK: none
     [[nodiscard]] bool has_left(int rank) const { return first_.left.contains(rank); }
+    [[nodiscard]] const std::map<int, Status>& losses() const { return losses_; }
     [[nodiscard]] bool is_lost(int rank) const { return losses_.contains(rank); }
     // Entered, and neither left nor lost.
     [[nodiscard]] bool is_member(int rank) const;

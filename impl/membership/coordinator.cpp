@@ -56,6 +56,7 @@ Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int own_ra
 
 void Coordinator::restore(const State& state) {
     is_successor_ = true;
+    has_slept_ = state.has_slept;
     for (size_t rank = 0; rank < state.endpoints.size(); ++rank) {
         endpoints_[rank] = state.endpoints[rank];
     }
@@ -68,6 +69,15 @@ void Coordinator::declare_absent_lost() {
         declare_lost({TUTTI_ERR_PEER_LOST, rank, 0,
                       cat("rank ", rank, " has not connected to the new coordinator")});
     }
+}
+
+// Whether there is none but this rank and that of this process.
+bool Coordinator::is_last(int rank) const {
+    for (int other = 0; other < size_; ++other) {
+        if (other == rank || other == own_rank_) continue;
+        if (!arbiter_.has_left(other) && !arbiter_.is_lost(other)) return false;
+    }
+    return true;
 }
 
 void Coordinator::is_gone(int rank, const Status& why) {
@@ -190,6 +200,12 @@ bool Coordinator::handle(Connection& connection, const Frame& frame) {
         case Kind::Ask:
             connection.stream->write(encode(Kind::Ping));
             return true;
+        case Kind::RuledOut:
+            if (ruled_out_ && heartbeat_clock_.was_suspended_lately()) {
+                // This coordinator may end by it, but not in here.
+                loop_.post([act = ruled_out_, why = decode_status(frame)] { act(why); });
+            }
+            return true;
         case Kind::Lost:
             take_over(connection, decode_status(frame));
             return true;
@@ -284,6 +300,7 @@ bool Coordinator::answer(Connection& connection, const Handshake& handshake) {
 bool Coordinator::join(Connection& connection, const Frame& frame) {
     if (frame.kind == Kind::Handshake) return answer(connection, decode_handshake(frame));
     if (frame.kind == Kind::Ping && connection.authenticated) return true;
+    if (frame.kind == Kind::Inquire) return answer_inquiry(connection, decode_inquiry(frame));
     const Hello hello = decode_hello(frame);
     if (!authenticate(connection, hello.token, hello.rank, hello.size)) return false;
     auto& endpoint = endpoints_[static_cast<size_t>(hello.rank)];
@@ -307,6 +324,17 @@ bool Coordinator::join(Connection& connection, const Frame& frame) {
         std::vector<Endpoint> roster;
         for (const auto& one : endpoints_) roster.push_back(*one);
         broadcast(encode(roster));
+    }
+    return true;
+}
+
+// From a rank that coordinates, or would, and finds that others have not come to it.
+bool Coordinator::answer_inquiry(Connection& connection, const Handshake& inquiry) {
+    if (!authenticate(connection, inquiry.token, inquiry.rank, inquiry.size)) return false;
+    connection.authenticated = true;
+    const auto& losses = arbiter_.losses();
+    if (const auto loss = losses.find(inquiry.rank); loss != losses.end()) {
+        connection.stream->write(encode(Kind::RuledOut, loss->second));
     }
     return true;
 }
@@ -388,15 +416,18 @@ void Coordinator::confirm_suspicion() {
 // The first group cannot go on; of those made from it, the ones that the rank is in.
 void Coordinator::declare_lost(const Status& loss) {
     clear_suspicions(loss.rank);
+    if (has_slept_ && ruled_out_ && is_last(loss.rank)) {
+        loop_.post([act = ruled_out_] { act(slept_error()); });
+        return;
+    }
     arbiter_.declare_lost(loss);
     coverage_.note_change();
     note_arrivals();
     departures_.start(departures_ms, 0);  // it may have been the last
 }
 
-// Takes the report of the watcher of a rank's host, which comes again at every tick of the watcher.
-// A rank that has not connected to this coordinator yet has the grace for that, unless its process
-// has ended. The connection of a process that has ended may hold a goodbye still, which is read
+// Takes the report of the watcher of a rank's host, which comes again at every tick of the watcher,
+// also of a rank that has not connected to this coordinator yet. The connection of a process that has ended may hold a goodbye still, which is read
 // first.
 void Coordinator::believe(int watcher, const Status& seen) {
     if (seen.rank < 0 || seen.rank >= size_ || !arbiter_.is_member(watcher)) return;
@@ -404,7 +435,6 @@ void Coordinator::believe(int watcher, const Status& seen) {
     if (!is_news || !coverage_.watches(watcher, seen.rank)) return;
     const bool has_ended = seen.system_errno == ESRCH;
     Connection* const connection = member(seen.rank);
-    if (connection == nullptr && !has_ended) return;
     if (connection != nullptr && has_ended) {
         if (!connection->ended_at) connection->ended_at = tick_count_;
         if (tick_count_ - *connection->ended_at < ticks_to_read) return;

@@ -36,6 +36,7 @@ public:
         std::map<int, Status> losses;
         Failure verdict;
         uint32_t first_group_id = 0;  // of new groups
+        bool has_slept = false;       // this process, so the others may have gone on without it
     };
     void restore(const State& state);
     // Notifies the members first, and those that have left that it is known.
@@ -60,8 +61,14 @@ public:
     [[nodiscard]] std::vector<int> awaited() const {
         return is_successor_ ? arbiter_.awaited() : std::vector<int>{};
     }
+    // The others follow another coordinator: the members that have slept as well are told.
+    void resign(const Status& why) { broadcast(encode(Kind::RuledOut, why)); }
     // The process of a rank that is awaited has ended.
     void is_gone(int rank, const Status& why);
+    // Called when members follow another coordinator, for this process did not run for a while.
+    void when_ruled_out(std::function<void(const Status& why)> ruled_out) {
+        ruled_out_ = std::move(ruled_out);
+    }
     // Called once, when none is awaited any more.
     void when_all_have_come(std::function<void()> all_have_come) {
         all_have_come_ = std::move(all_have_come);
@@ -99,6 +106,7 @@ private:
     bool authenticate(Connection& connection, const Token& token, int rank, int size);
     bool answer(Connection& connection, const Handshake& handshake);
     bool join(Connection& connection, const Frame& frame);
+    bool answer_inquiry(Connection& connection, const Handshake& inquiry);
     void refuse(Connection& connection, const std::string& who, const std::string& reason);
     void refuse_duplicate(Connection& connection, int rank);
     void drop(int id, const Status& why);
@@ -109,6 +117,7 @@ private:
     void believe(int watcher, const Status& seen);
     void confirm_suspicion();
     void declare_lost(const Status& loss);
+    [[nodiscard]] bool is_last(int rank) const;
     void take_over(const Connection& connection, const Status& loss);
     void tick();
     void cover();
@@ -142,6 +151,7 @@ private:
     std::vector<int> leaving_;                                // get ByeAck when the others know
     std::function<void()> all_left_;
     std::function<void()> all_have_come_;
+    std::function<void(const Status&)> ruled_out_;
     Arbiter arbiter_;
     Coverage coverage_;
     HeartbeatClock heartbeat_clock_;
@@ -150,6 +160,7 @@ private:
     net::Timer departures_;  // collects them for one frame
     Grace rejoin_grace_;     // for members of the previous coordinator
     bool is_successor_ = false;
+    bool has_slept_ = false;
     std::optional<Status> lack_;  // of descriptors, which has ended the group; for who comes now
     net::Descriptor spare_;       // given up for a caller that is to be told of it
     std::optional<net::Listener> listener_;

@@ -27,7 +27,16 @@ public:
         const auto now = Clock::now();
         const auto late = now - last_ - std::chrono::milliseconds(heartbeat_.interval_ms);
         before_ = std::exchange(last_, now);
-        return late > std::chrono::milliseconds(heartbeat_.timeout_ms / 2);
+        const bool is_late = late > std::chrono::milliseconds(heartbeat_.timeout_ms / 2);
+        if (is_late) suspended_ = now;
+        return is_late;
+    }
+    // Whether that was so a moment ago, or is so and the tick has not come yet.
+    [[nodiscard]] bool was_suspended_lately() const {
+        const std::chrono::milliseconds limit(heartbeat_.timeout_ms);
+        const auto now = Clock::now();
+        return now - last_ > limit ||
+               (suspended_ != Clock::time_point() && now - suspended_ < limit);
     }
     // The time of the last tick. What is seen in a tick is judged by it: in one that is suspended
     // half way, the time goes on and nothing else does.
@@ -48,6 +57,7 @@ private:
     const Heartbeat heartbeat_;
     Clock::time_point last_;
     Clock::time_point before_;
+    Clock::time_point suspended_{};  // until then, the last time
 };
 
 }  // namespace tutti::membership

@@ -41,6 +41,10 @@ public:
     // False for what is not about who lives.
     bool receive(const Frame& frame);
     void tick();
+    // Whether this process did not run for a while, until a moment ago.
+    [[nodiscard]] bool was_suspended_lately() const {
+        return heartbeat_clock_.was_suspended_lately();
+    }
 
 private:
     using Clock = HeartbeatClock::Clock;

@@ -42,6 +42,11 @@ Status silence_error(int rank, int64_t timeout_ms) {
             cat("rank ", rank, " has not answered for ", timeout_ms, " ms (stopped or cut off)")};
 }
 
+Status slept_error() {
+    return {TUTTI_ERR_PEER_LOST, -1, 0,
+            "this process did not run for a while, and finds no other rank"};
+}
+
 Status ruled_out_error(int rank, const Status& loss) {
     return {TUTTI_ERR_ABORTED, rank, 0,
             cat("the other ranks go on without this one: ", loss.message)};

@@ -22,6 +22,9 @@ Status silence_error(int rank, int64_t timeout_ms);
 // With its whole host.
 Status is_cut_off(int rank, const Status& why);
 
+// Of a process that did not run, and may have been given up by others that have ended since.
+Status slept_error();
+
 // ABORTED: of a rank that lives, and was lost all the same.
 Status ruled_out_error(int rank, const Status& loss);
 

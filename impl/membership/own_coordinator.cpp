@@ -52,6 +52,7 @@ void OwnCoordinator::follow(const Token& token, const Coordinator::State& state)
 
 void OwnCoordinator::leave() {
     if (!coordinator_) return;
+    coordinator_->when_ruled_out(nullptr);
     coordinator_->stop_accepting();
     coordinator_->depart(rank_);
     if (coordinator_->has_members()) return keep_serving(loop_, std::move(coordinator_));

@@ -84,6 +84,7 @@ public:
         const membership::JoiningRank caller{*store_, rank(), size(), addresses_.host()};
         if (rank() == 0 && !authenticated) {
             invitation_ = own_.open(addresses_, *store_);
+            loop_->run([this] { obey_the_others(); });
             membership::publish_invitation(caller, invitation_, deadline);
             has_published_ = true;
         }
@@ -330,6 +331,10 @@ private:
                                   " refused this process: ", membership::decode_text(frame))}});
             case Kind::ByeAck:
                 return announcements_.on_bye_ack();
+            case Kind::RuledOut:  // with a coordinator whose process has slept, as this one
+                if (liveness_ && liveness_->was_suspended_lately())
+                    go_without_others(membership::decode_status(frame));
+                return;
             case Kind::Closing:
                 if (succession_.coordinator() != nobody)
                     on_departures(0, {succession_.coordinator()});
@@ -375,6 +380,7 @@ private:
 
     void on_coordinator_lost(const Status& why) {
         stream_.reset();
+        has_slept_ = liveness_ && liveness_->was_suspended_lately();
         const int before = succession_.coordinator();
         follow(succession_.ended(known()), before, why, membership::death_error(before, why));
     }
@@ -383,8 +389,10 @@ private:
         const int before = succession_.coordinator();
         const auto decision = succession_.fell_silent(known());
         // It reads this when it wakes, before the end of the connection.
-        if (stream_ && !decision.lost.empty())
+        if (stream_ && !decision.lost.empty()) {
             stream_->write(membership::encode(Kind::Report, 0, {why}));
+            stream_->write(membership::encode(Kind::RuledOut, why));
+        }
         stream_.reset();
         follow(decision, before, {}, why);
     }
@@ -408,6 +416,7 @@ private:
                               cat(membership::name_of_coordinator(before),
                                   " left before all ranks had joined")}});
             case Succession::Action::GoOnAlone:
+                if (has_slept_) return go_without_others(membership::slept_error());
                 go_on_alone();
                 for (const std::string& frame : replay_log_.frames()) handle_locally(frame);
                 return;
@@ -431,6 +440,19 @@ private:
         lack.message = cat("rank ", rank(), " cannot reach the next coordinator: ", why.message);
         declare_lost(lack);
         go_on_alone();
+    }
+
+    // The other ranks follow another coordinator, and take this one for lost.
+    void go_without_others(const Status& why) {
+        if (is_muted() || succession_.is_alone()) return;
+        Status loss = why;
+        loss.rank = rank();
+        declare_lost(loss);
+        go_on_alone();
+        stream_.reset();
+        if (own_.get()) own_.get()->resign(why);
+        own_.abandon();
+        for (const std::string& frame : replay_log_.frames()) handle_locally(frame);
     }
 
     // There is nobody else.
@@ -478,9 +500,15 @@ private:
         }
         state.endpoints = announcements_.endpoints();
         state.verdict = announcements_.failure();
+        state.has_slept = has_slept_;
         own_.follow(invitation_.token, state);
+        obey_the_others();
         roll_calls_ = std::make_unique<net::Timer>(*loop_, [this] { call_the_roll(); });
         roll_calls_->start(first_roll_call_ms, roll_calls_ms);
+    }
+
+    void obey_the_others() {
+        own_.get()->when_ruled_out([this](const Status& why) { go_without_others(why); });
     }
 
     void call_the_roll() {
@@ -493,9 +521,13 @@ private:
             const auto place = static_cast<size_t>(rank);
             awaited.push_back({rank, net::numeric_addresses(routes[place], all[place].port)});
         }
-        roll_call_.start(std::move(awaited), [this](int rank, const Status& why) {
-            if (own_.get()) own_.get()->is_gone(rank, why);
-        });
+        const std::string inquiry = membership::encode_inquiry({invitation_.token, rank(), size()});
+        roll_call_.start(std::move(awaited), inquiry,
+                         {.is_gone =
+                              [this](int rank, const Status& why) {
+                                  if (own_.get()) own_.get()->is_gone(rank, why);
+                              },
+                          .is_ruled_out = [this](const Status& why) { go_without_others(why); }});
     }
 
     [[nodiscard]] std::string hello() const {
@@ -530,6 +562,7 @@ private:
     Endpoint endpoint_;
     uint32_t last_group_id_ = 0;  // of a new group, that this rank has heard of
     membership::ReplayLog replay_log_;
+    bool has_slept_ = false;  // this process, when the coordinator went
     membership::FrameReader frames_;
     std::unique_ptr<membership::Liveness> liveness_;
     std::unique_ptr<net::Timer> ticks_;

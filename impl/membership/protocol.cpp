@@ -205,6 +205,12 @@ std::string encode(const Handshake& handshake) {
     return writer.done();
 }
 
+std::string encode_inquiry(const Handshake& of) {
+    Writer writer(Kind::Inquire);
+    writer.put_member(of);
+    return writer.done();
+}
+
 std::string encode(const Hello& hello) {
     Writer writer(Kind::Hello);
     writer.put_member(hello);
@@ -276,6 +282,12 @@ Handshake decode_handshake(const Frame& frame) {
     Handshake handshake;
     Reader(frame).get_member(handshake, frame.kind == Kind::Handshake);
     return handshake;
+}
+
+Handshake decode_inquiry(const Frame& frame) {
+    Handshake of;
+    Reader(frame).get_member(of, frame.kind == Kind::Inquire);
+    return of;
 }
 
 Hello decode_hello(const Frame& frame) {

@@ -55,7 +55,10 @@ enum class Kind : uint8_t {
     Here = 30,        // member: the answer
     Propose = 31,     // member: I take part in that decision of the living, and this is what I say
     Decided = 32,     // arbiter: so the living have decided; member: an arbiter before said so
-    Replayed = 33     // member: what I have said before is complete
+    Replayed = 33,    // member: what I have said before is complete
+    RuledOut = 34,    // member: I follow another coordinator, for your process did not run; the
+                      // next coordinator, to an inquiry: the others go on without your rank
+    Inquire = 35      // whoever connects: do the others follow you, and go on without this rank?
 };
 
 constexpr int nobody = -1;  // in place of a rank
@@ -150,6 +153,7 @@ struct Hello {
 };
 
 std::string encode(const Handshake& handshake);
+std::string encode_inquiry(const Handshake& of);
 std::string encode(const Hello& hello);
 std::string encode(const std::vector<Endpoint>& roster);
 std::string encode(const Proposal& proposal);
@@ -157,7 +161,7 @@ std::string encode(const Decision& decision);
 std::string encode(Kind kind);                           // those without fields
 std::string encode(Kind kind, int rank);                 // Connect, Covered
 std::string encode(Kind kind, const std::string& text);  // Refused, Missing, RefusedRanks
-std::string encode(Kind kind, const Status& status);     // Suspect, Lost, Seen
+std::string encode(Kind kind, const Status& status);     // Suspect, Lost, Seen, RuledOut
 std::string encode(Kind kind, uint32_t group, const Failure& failure);         // Report, Verdict
 std::string encode(Kind kind, uint32_t group, const std::vector<int>& ranks);  // Bye, Left, Open
 std::string encode_watch(const std::vector<int>& ranks);
@@ -173,6 +177,7 @@ struct Frame {
 };
 
 Handshake decode_handshake(const Frame& frame);
+Handshake decode_inquiry(const Frame& frame);
 Hello decode_hello(const Frame& frame);
 std::vector<Endpoint> decode_roster(const Frame& frame);
 int decode_rank(const Frame& frame);

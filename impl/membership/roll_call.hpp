@@ -1,9 +1,10 @@
-// Asks after ranks that a new coordinator awaits: a rank that refuses connections at its port is
-// gone, and need not be awaited. Works on a thread of its own, tutti-rejoin. Loop thread only, but
-// for join().
+// Asks after ranks that a new coordinator awaits: one that refuses connections at its port is gone,
+// and need not be awaited; one that coordinates itself says whether the others go on without this
+// rank. Works on a thread of its own, tutti-rejoin. Loop thread only, but for join().
 #pragma once
 
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -22,15 +23,19 @@ public:
         int rank = 0;
         std::vector<net::Address> addresses;
     };
-    // On the loop's thread, for each that refuses.
-    using Refused = std::function<void(int rank, const Status& why)>;
-    // Does nothing while it is still busy with the ranks before.
-    void start(std::vector<Awaited> awaited, Refused refused);
+    // On the loop's thread.
+    struct Answers {
+        std::function<void(int rank, const Status& why)> is_gone;
+        std::function<void(const Status& why)> is_ruled_out;  // this rank
+    };
+    // Does nothing while it is still busy with the ranks before. `inquiry`: the frame.
+    void start(std::vector<Awaited> awaited, const std::string& inquiry, Answers answers);
     // Nothing is under way any more; it may have posted. Any thread.
     void join();
 
 private:
-    void ask(const std::vector<Awaited>& awaited, const Refused& refused) noexcept;
+    void ask(const std::vector<Awaited>& awaited, const std::string& inquiry,
+             const Answers& answers) noexcept;
 
     net::Loop& loop_;
     bool is_asking_ = false;
