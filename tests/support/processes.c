@@ -272,23 +272,35 @@ outcome team_next(team* all, int32_t index) {
     return next;
 }
 
-void team_expect(team* all, int32_t index, const char* step, tutti_status status, int32_t blamed,
-                 const char* const* fragments, const char* file, int line) {
+static int is_among(among wanted, int32_t value) {
+    for (size_t index = 0; index < wanted.count; ++index) {
+        if (wanted.values[index] == value) return 1;
+    }
+    return 0;
+}
+
+int32_t team_expect(team* all, int32_t index, const char* step, among statuses, among blamed,
+                    const char* const* fragments, const char* file, int line) {
     const outcome got = team_next(all, index);
-    int right = strcmp(got.step, step) == 0 &&
-                (status == ANY ? got.status != TUTTI_OK : got.status == status) &&
-                (blamed == ANY || got.rank == blamed);
+    int right = strcmp(got.step, step) == 0 && is_among(statuses, (int32_t)got.status) &&
+                is_among(blamed, got.rank);
     for (const char* const* one = fragments; one != NULL && *one != NULL; ++one) {
         if (strstr(got.message, *one) != NULL) continue;
         print_error("its message does not say \"%s\"\n", *one);
         right = 0;
     }
-    if (right) return;
-    print_error("process %d: wanted %s to end with %s, blaming %d\n", (int)index, step,
-                tutti_status_name(status), (int)blamed);
+    if (right) return got.rank;
+    print_error("process %d: wanted %s to end with", (int)index, step);
+    for (size_t one = 0; one < statuses.count; ++one) {
+        print_error(" %s", tutti_status_name((tutti_status)statuses.values[one]));
+    }
+    print_error(", blaming");
+    for (size_t one = 0; one < blamed.count; ++one) print_error(" %d", (int)blamed.values[one]);
+    print_error("\n");
     print_error("        got %s, which ended with %s, blaming %d: %s\n", got.step,
                 tutti_status_name(got.status), (int)got.rank, got.message);
     team_fail(all, file, line, "a step ended otherwise than it should");
+    return -1;
 }
 
 void team_signal(team* all, int32_t index, int signal) {

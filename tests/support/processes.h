@@ -83,14 +83,25 @@ void team_await_ports(team* all, int32_t index, int32_t* ports, int count);
 /* Waits until so many connections to the store stand. */
 void team_await_clients(team* all, int count);
 
-/* Fails unless the next step of the rank is this one, and ended so; ANY: any failure, any rank
- * will do. The message must contain all fragments of the LIST. */
-enum { ANY = -2 };
-void team_expect(team* all, int32_t index, const char* step, tutti_status status, int32_t blamed,
-                 const char* const* fragments, const char* file, int line);
+/* Some statuses, or ranks. */
+typedef struct among {
+    const int32_t* values;
+    size_t count;
+} among;
+#define AMONG(...)                           \
+    ((among){(const int32_t[]){__VA_ARGS__}, \
+             sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)})
+
+/* Fails unless the next step of the rank is this one, and ended with one of the statuses, blaming
+ * one of the ranks. The message must contain all fragments of the LIST. Returns the rank. */
+int32_t team_expect(team* all, int32_t index, const char* step, among statuses, among blamed,
+                    const char* const* fragments, const char* file, int line);
 #define EXPECT_STEP(all, index, step, status, blamed, ...) \
-    team_expect(all, index, step, status, blamed, LIST(__VA_ARGS__), __FILE__, __LINE__)
+    EXPECT_STEP_AMONG(all, index, step, AMONG(status), AMONG(blamed), __VA_ARGS__)
+/* Several are right, for a reason that the caller gives. */
+#define EXPECT_STEP_AMONG(all, index, step, statuses, blamed, ...) \
+    team_expect(all, index, step, statuses, blamed, LIST(__VA_ARGS__), __FILE__, __LINE__)
 #define EXPECT_DONE(all, index, step) \
-    team_expect(all, index, step, TUTTI_OK, -1, NULL, __FILE__, __LINE__)
+    team_expect(all, index, step, AMONG(TUTTI_OK), AMONG(-1), NULL, __FILE__, __LINE__)
 
 #endif
