@@ -33,6 +33,7 @@ public:
     }
     // Whether that was so a moment ago, or is so and the tick has not come yet.
     [[nodiscard]] bool was_suspended_lately() const {
+        if (heartbeat_.timeout_ms == 0) return false;
         const std::chrono::milliseconds limit(heartbeat_.timeout_ms);
         const auto now = Clock::now();
         return now - last_ > limit ||

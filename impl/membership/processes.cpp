@@ -380,7 +380,7 @@ private:
 
     void on_coordinator_lost(const Status& why) {
         stream_.reset();
-        has_slept_ = liveness_ && liveness_->was_suspended_lately();
+        has_slept_ = !is_muted() && liveness_ && liveness_->was_suspended_lately();
         const int before = succession_.coordinator();
         follow(succession_.ended(known()), before, why, membership::death_error(before, why));
     }
