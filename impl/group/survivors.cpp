@@ -27,6 +27,12 @@ std::string argument_in(const std::string& payload) {
     return payload.substr(payload.find('\n') + 1);
 }
 
+// That of a group which has been shrunk before does not grow.
+std::string shrunk_name(const std::string& name, int size) {
+    constexpr const char* shrunk = " shrunk to ";
+    return cat(name.substr(0, name.rfind(shrunk)), shrunk, size);
+}
+
 Status why_absent(const char* function, int own_rank, const std::vector<int>& missing) {
     const bool is_late = std::ranges::find(missing, own_rank) != missing.end();
     const bool several = missing.size() > 1;
@@ -147,7 +153,7 @@ private:
         identity.rank = static_cast<int>(own - agreed.members.begin());
         identity.size = static_cast<int>(agreed.members.size());
         identity.name = options_.description.empty()
-                            ? cat(group_.identity.name, " shrunk to ", identity.size)
+                            ? shrunk_name(group_.identity.name, identity.size)
                             : options_.description;
         identity.compares_first = debug_level() == DebugLevel::Detail;
         identity.global_ranks.clear();

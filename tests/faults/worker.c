@@ -11,6 +11,7 @@
  *               "wait" for one that is not
  *   train       passes of a reducer until one fails, "." for each bucket; after die= of them the
  *               process dies
+ *   survive     goes on after deaths until one rank is left: survival.h
  *   failed      the message of this step is "of" and the failed ranks of the group
  *   destroy     the default group
  *   groups      makes, uses and destroys count= groups, then compares descriptors and threads
@@ -43,6 +44,7 @@
 #include <unistd.h>
 
 #include "operations.h"
+#include "survival.h"
 #include "training.h"
 
 enum { MOST_WORKS = 64 };
@@ -476,6 +478,10 @@ static void do_step(const char* step) {
     if (begins(step, "wait_any")) return wait_any();
     if (begins(step, "wait_all")) return wait_all();
     if (begins(step, "queue")) return queue(step);
+    if (begins(step, "survive")) {
+        tutti_error error = TUTTI_ERROR_INIT;
+        return say(step, survive(step, &error), &error);
+    }
     if (begins(step, "train")) {
         tutti_error error = TUTTI_ERROR_INIT;
         const tutti_status status = train(step, &error);
