@@ -6,7 +6,7 @@
 // A waiting caller advances all messages of its rank on its own thread. Messages that no caller
 // waits for are advanced by the mover, a thread started with the first that needs it. Peers of
 // channels need none: they call enter() when something has arrived. Any thread. Order of locks:
-// this one, then the alarm's.
+// this one, then the alarm's, or those of a channel that carries tags.
 #pragma once
 
 #include <atomic>

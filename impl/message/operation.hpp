@@ -76,6 +76,8 @@ struct Sending final : Operation {
     size_t moved = 0;
     // State of lanes/.
     std::shared_ptr<void> outgoing;
+    // State of tags/: its post.
+    void* posted = nullptr;
     // Set for one to this rank itself that no receive has taken.
     Arrival* arrival = nullptr;
 };

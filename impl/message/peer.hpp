@@ -1,5 +1,5 @@
 // The interface of one way to move messages, for one other rank. It reports to Queues. All of it
-// under the lock of the Messages, and nothing here waits.
+// under the lock of the Messages, unless stated otherwise, and nothing here waits.
 #pragma once
 
 #include "base/status.hpp"
@@ -38,6 +38,9 @@ public:
     // One more, or one fewer, receive of this source and tag waits for a message.
     virtual void add_waiting(int /*tag*/) {}
     virtual void remove_waiting(int /*tag*/) noexcept {}
+
+    // Sends all that was started since: soon after Queues::flush_later(), without the lock.
+    virtual void flush() noexcept {}
 
     // The rank is gone: ends everything that only this peer can end.
     virtual void fail(const Status& /*status*/) {}

@@ -12,6 +12,7 @@ namespace tutti::message {
 
 void Deferred::run(Doorbell& doorbell) noexcept {
     if (wakes) doorbell.ring_after_exchange();
+    if (to_flush != nullptr) to_flush->flush();
     for (const auto& call : calls) call();
     calls.clear();
     if (ended.empty()) return;

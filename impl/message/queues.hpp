@@ -24,11 +24,14 @@ namespace tutti::message {
 struct Deferred {
     std::vector<std::function<void()>> calls;
     List<Operation> ended;
+    Peer* to_flush = nullptr;
     bool wakes = false;
 
     // `doorbell`: on which those threads sleep.
     void run(Doorbell& doorbell) noexcept;
-    [[nodiscard]] bool empty() const { return !wakes && calls.empty() && ended.empty(); }
+    [[nodiscard]] bool empty() const {
+        return !wakes && to_flush == nullptr && calls.empty() && ended.empty();
+    }
 };
 
 class Queues {
@@ -85,6 +88,7 @@ public:
             ++round_;
         }
         deferred.ended.take(ended_);
+        deferred.to_flush = std::exchange(to_flush_, nullptr);
         deferred.wakes = std::exchange(wakes_, false);
     }
 
@@ -100,9 +104,13 @@ public:
     void fail_waiting(int source, int tag, const Status& status);
     // A call to make soon, on this thread, without the lock, in order; must not throw.
     void later(std::function<void()> call) { calls_.push_back(std::move(call)); }
+    // Peer::flush() is called soon, of one of those that are given here: it is for all of them.
+    void flush_later(Peer& peer) { to_flush_ = &peer; }
     // Calls of one round are made one after the other, by one thread.
     [[nodiscard]] uint64_t round() const { return round_; }
     [[nodiscard]] Matching& matching() { return matching_; }
+    // Null: it is this rank.
+    [[nodiscard]] Peer* peer(int rank) const { return peers_[static_cast<size_t>(rank)].get(); }
 
 private:
     [[nodiscard]] bool is_driven(int peer) const;
@@ -117,7 +125,6 @@ private:
     void begin(int peer);
     template <typename Act>
     bool with(int peer, Act&& act);
-    [[nodiscard]] Peer* peer(int rank) const { return peers_[static_cast<size_t>(rank)].get(); }
     [[nodiscard]] Peer* asked_by(const Receive& call) const {
         return call.source == any_source ? anybody_.get() : peer(call.source);
     }
@@ -136,6 +143,7 @@ private:
     std::vector<uint64_t> in_use_;  // a bit for each of them that something may be going on with
     List<Operation> ended_;
     std::vector<std::function<void()>> calls_;
+    Peer* to_flush_ = nullptr;
     uint64_t round_ = 1;  // of calls
     const Operation* driver_ = nullptr;
     bool wakes_ = false;  // an operation has ended whose thread may sleep

@@ -19,6 +19,7 @@
 
 namespace tutti {
 
+class TaggedMessages;
 struct Transfer;
 
 // Learns that one of its transfers is done: once for each, unless it was withdrawn. A thread that
@@ -73,6 +74,17 @@ public:
     // The payload of one announced message; `sequence` counts the sender's messages.
     static Slot payload(uint64_t sequence) { return Slot(payload_bit | (sequence & low)); }
 
+    // The stream of messages with one tag that the channel carries itself (tagged.hpp). `type`,
+    // which has 30 bits, goes along.
+    static Slot tagged(int tag, uint32_t type) {
+        return Slot(tagged_bits | uint64_t{type} << tag_bits | static_cast<uint32_t>(tag));
+    }
+    static bool is_tagged(uint64_t value) { return (value & tagged_bits) == tagged_bits; }
+    static int tag_of(uint64_t value) { return static_cast<int>(value & max_tag); }
+    static uint32_t type_of(uint64_t value) {
+        return static_cast<uint32_t>((value & ~tagged_bits) >> tag_bits);
+    }
+
     // A stream in which nobody sends: a receive there ends only with the peer or the group.
     static Slot silence() { return Slot(announcement_bit | uint64_t{1} << (low_bits - 1)); }
 
@@ -80,7 +92,9 @@ public:
     [[nodiscard]] bool is_collective() const {
         return (value_ & (announcement_bit | payload_bit)) == 0;
     }
-    [[nodiscard]] bool is_announcement() const { return (value_ & announcement_bit) != 0; }
+    [[nodiscard]] bool is_announcement() const {
+        return (value_ & tagged_bits) == announcement_bit;
+    }
     static constexpr int low_bits = 38;
     static constexpr uint64_t low = (uint64_t{1} << low_bits) - 1;
 
@@ -89,6 +103,9 @@ private:
     static constexpr uint64_t sequence_mask = (uint64_t{1} << sequence_bits) - 1;
     static constexpr uint64_t announcement_bit = uint64_t{1} << 63;
     static constexpr uint64_t payload_bit = uint64_t{1} << 62;
+    static constexpr uint64_t tagged_bits = announcement_bit | payload_bit;
+    static constexpr int tag_bits = 32;
+    static constexpr uint64_t max_tag = INT32_MAX;
     explicit Slot(uint64_t value) : value_(value) {}
     uint64_t value_;
 };
@@ -138,6 +155,9 @@ public:
     virtual void left(int peer) noexcept = 0;
     // Before this rank leaves: what it sent arrives.
     virtual void leave() noexcept = 0;
+
+    // Messages with tags, if it carries them itself; null: it does not.
+    [[nodiscard]] virtual TaggedMessages* tagged() { return nullptr; }
 
     // Moves its messages, if the waiting thread has to; null: they move by themselves.
     [[nodiscard]] virtual Driver* driver() const { return nullptr; }

@@ -13,7 +13,7 @@ namespace tutti {
 // Its bytes travel as they are.
 struct Handshake {
     static constexpr uint32_t right_magic = 0x44545554;  // "TUTD"
-    static constexpr uint32_t right_version = 3;
+    static constexpr uint32_t right_version = 4;
 
     uint32_t magic = right_magic;
     uint32_t version = right_version;

@@ -205,7 +205,10 @@ static void a_message_of_a_rank_that_has_left_is_there_for_a_late_receive(void**
     team* all = (team*)*state;
     const char* backend = getenv("TUTTI_FAULTS_BACKEND");
     /* There a receive that timed out makes no room: the send waits for the next one. */
-    if (backend != NULL && strcmp(backend, "shm") == 0) skip();
+    static const char* const without[] = {"shm", "tcp", "hierarchy"};
+    for (size_t i = 0; backend != NULL && i < sizeof without / sizeof *without; ++i) {
+        if (strcmp(backend, without[i]) == 0) skip();
+    }
     all->size = 2;
     team_start(all, 0, 0, PATIENT,
                LIST("init", "call recv from=1 timeout=20", "pause", "call recv from=1",

@@ -124,7 +124,8 @@ private:
     Membership members_;
     tcp::Completions completions_;
     std::atomic<size_t> unattended_{0};
-    tcp::Mailbox mailbox_{group, completions_, unattended_};
+    tcp::News news_;
+    tcp::Mailbox mailbox_{group, completions_, news_, unattended_};
     tcp::Link link_;
 };
 

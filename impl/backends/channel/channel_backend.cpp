@@ -4,6 +4,7 @@
 
 #include "algorithm/algorithm.hpp"
 #include "message/lanes/lanes.hpp"
+#include "message/tags/tags.hpp"
 
 namespace tutti {
 
@@ -11,7 +12,8 @@ ChannelBackend::ChannelBackend(std::unique_ptr<Channel> channel,
                                const message::Neighbours& neighbours)
     : MessagingBackend(channel->membership(), neighbours, channel->driver()),
       channel_(std::move(channel)) {
-    message::Lanes::add_to(messages(), *channel_, [&](int rank) { return neighbours.has(rank); });
+    const auto add = channel_->tagged() != nullptr ? message::Tags::add_to : message::Lanes::add_to;
+    add(messages(), *channel_, [&](int rank) { return neighbours.has(rank); });
 }
 
 ChannelBackend::~ChannelBackend() {

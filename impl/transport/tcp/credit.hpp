@@ -22,6 +22,8 @@ public:
     void spend(size_t bytes) { window_ -= charge_of(bytes); }
     // A Message of that length is sent empty. Its head stays charged.
     void refund_data(size_t bytes) { window_ += static_cast<uint32_t>(bytes); }
+    // It is not sent at all.
+    void refund(size_t bytes) { window_ += charge_of(bytes); }
     // False: the other side grants more than this one has spent.
     [[nodiscard]] bool receive(uint32_t granted) {
         if (granted > window_bytes - window_) return false;

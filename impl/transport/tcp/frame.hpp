@@ -24,12 +24,18 @@ enum class Kind : uint32_t {
 };
 
 struct Head {
-    uint64_t slot;    // of a Part: where it begins
+    uint64_t slot;    // of a Part: where it begins; of Data: whether they are withdrawn
     uint64_t length;  // bytes
     uint32_t group;   // the id in the world
     uint32_t id;      // of a Message or an offer, by its sender; 0: nobody waits until it is taken
     uint32_t credit;  // bytes of Messages that the receiver of this may send more
     Kind kind;
+
+    // Data that never come, for their sender has taken them back.
+    static constexpr uint64_t withdrawn = 1;  // as `slot`
+    [[nodiscard]] bool is_withdrawn() const {
+        return kind == Kind::Data && length == 0 && slot == withdrawn;
+    }
 };
 static_assert(sizeof(Head) == 32 && Plain<Head>);
 

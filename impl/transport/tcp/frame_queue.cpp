@@ -11,8 +11,15 @@ void Frame::pass(size_t bytes) {
     data = data.subspan(bytes - of_head);
 }
 
+void Frame::drop() {
+    empty();
+    head.id = 0;
+    head.kind = Kind::Credit;
+}
+
 void Frame::empty() {
     head.length = 0;
+    if (head.kind == Kind::Data) head.slot = Head::withdrawn;
     data = {};
     if (request != nullptr) request->frame = nullptr;
     request = nullptr;

@@ -26,6 +26,8 @@ struct Frame {
     [[nodiscard]] size_t left() const { return sizeof head - head_sent + data.size(); }
     void pass(size_t bytes);
     void empty();
+    // Nothing but its credit goes.
+    void drop();
 };
 
 // Short frames go before long data that have not begun: an Accept behind these would keep the other

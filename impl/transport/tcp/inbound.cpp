@@ -18,6 +18,7 @@ bool Inbound::begin_message(const Head& head) {
 Incoming::Receiver Inbound::receiver_of(const Head& head) {
     Mailbox* const mailbox = owner_.mailbox(head.group);
     if (mailbox == nullptr) return Incoming::Nobody{};
+    if (Slot::is_tagged(head.slot)) return &mailbox->add(link_, head, peer_);
     if (Request* const request = mailbox->match(peer_, head.slot)) {
         out_.say_taken(head.id);
         if (head.length > request->bytes) {
@@ -27,17 +28,18 @@ Incoming::Receiver Inbound::receiver_of(const Head& head) {
         request->link = &link_;
         return request;
     }
-    return &mailbox->add({&link_, peer_, head.slot, head.length, false, head.id,
-                          std::make_unique_for_overwrite<std::byte[]>(head.length), false});
+    return &mailbox->add(link_, head, peer_);
 }
 
 void Inbound::begin_offer(const Head& head) {
     Mailbox* const mailbox = owner_.mailbox(head.group);
     if (mailbox == nullptr) return;
-    if (Request* const request = mailbox->match(peer_, head.slot)) {
+    Request* const request =
+        Slot::is_tagged(head.slot) ? nullptr : mailbox->match(peer_, head.slot);
+    if (request != nullptr) {
         accept(*request, head.id, head.length);
     } else {
-        mailbox->add({&link_, peer_, head.slot, head.length, true, head.id, nullptr, true});
+        mailbox->add(link_, head, peer_);
     }
 }
 
@@ -84,7 +86,7 @@ bool Inbound::return_arrival(const Head& head) {
     if (mailbox == nullptr) return true;
     Arrival* const found = mailbox->find_to_return(peer_, head.id);
     if (found == nullptr) return true;
-    out_.owe(found->length);
+    if (!found->is_offer) out_.owe(found->length);
     mailbox->give_back(*found);
     out_.say(Kind::Returned, head.id);
     return true;
@@ -93,19 +95,23 @@ bool Inbound::return_arrival(const Head& head) {
 void Inbound::end_message(const Incoming& message) {
     const size_t length = message.head.length;
     if (Arrival* const* const arrival = std::get_if<Arrival*>(&message.receiver)) {
-        return end_arrival(**arrival);
+        return end_arrival(**arrival, message.head.group);
     }
     if (Accepted* const* const of = std::get_if<Accepted*>(&message.receiver)) {
         return accepted_.end_part(**of, length);
     }
     if (Request* const* const request = std::get_if<Request*>(&message.receiver)) {
         (*request)->link = nullptr;
+        if ((*request)->post != nullptr) {
+            (*request)->transfer.returned = message.head.is_withdrawn();
+        }
         (*request)->mailbox.finish_receive(**request, length);
     }
     if (message.head.kind == Kind::Message) out_.owe(length);
 }
 
-void Inbound::end_arrival(Arrival& arrival) {
+void Inbound::end_arrival(Arrival& arrival, uint32_t group) {
+    if (arrival.is_tagged()) return owner_.mailbox(group)->end_tagged(arrival);
     arrival.is_whole = true;
     Request* const request = std::exchange(arrival.receiver, nullptr);
     if (request == nullptr) return;
@@ -136,6 +142,17 @@ void Inbound::deliver(Arrival& arrival, Request& request) {
     Mailbox& mailbox = request.mailbox;
     mailbox.finish_receive(request, length);
     if (!arrival.is_returned) out_.owe(arrival.length);
+    mailbox.remove(arrival);
+}
+
+void Inbound::take_tagged(Arrival& arrival, Mailbox& mailbox, Bytes into) {
+    copy(into, {arrival.data.get(), into.size()});
+    refuse_tagged(arrival, mailbox);
+}
+
+void Inbound::refuse_tagged(Arrival& arrival, Mailbox& mailbox) {
+    out_.say_taken(arrival.id);
+    if (!arrival.is_offer) out_.owe(arrival.length);
     mailbox.remove(arrival);
 }
 

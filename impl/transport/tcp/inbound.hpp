@@ -44,6 +44,10 @@ public:
 
     // A message that came before is for that receive.
     void take(Arrival& arrival, Request& request);
+    // The same of a tagged message that is whole; its data go there.
+    void take_tagged(Arrival& arrival, Mailbox& mailbox, Bytes into);
+    // Its sender is done, and its data go nowhere.
+    void refuse_tagged(Arrival& arrival, Mailbox& mailbox);
     // Drops that message, and its data that are still to come.
     void abandon(const Arrival& arrival) noexcept;
     // The receive leaves. False: it is not here.
@@ -62,7 +66,7 @@ private:
     [[nodiscard]] Incoming::Receiver receiver_of(const Head& head);
     void accept(Request& request, uint32_t id, size_t length);
     void end_message(const Incoming& message);
-    void end_arrival(Arrival& arrival);
+    void end_arrival(Arrival& arrival, uint32_t group);
     void deliver(Arrival& arrival, Request& request);
     [[nodiscard]] bool is_any_due() const;
     void hear_next_goodbye();

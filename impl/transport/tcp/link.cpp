@@ -238,7 +238,7 @@ void Link::take(Arrival& arrival, Request& request) {
 bool Link::take_back(Request& request) noexcept {
     try {
         const auto taken_back = out_.take_back(request);
-        if (taken_back == Outbound::TakenBack::Asked) tell_wants();
+        if (taken_back != Outbound::TakenBack::No) tell_wants();
         return taken_back == Outbound::TakenBack::Yes;
     } catch (...) {
         close(current_status().message);

@@ -50,6 +50,12 @@ public:
     void take_back_sent(uint32_t group, Slot slot);
     // A message that came before is for that receive.
     void take(Arrival& arrival, Request& request);
+    // The same of tagged ones that are whole; what goes out waits for flush().
+    void accept(Arrival& arrival, Request& request) { in_.take(arrival, request); }
+    void take_tagged(Arrival& arrival, Mailbox& mailbox, Bytes into) {
+        in_.take_tagged(arrival, mailbox, into);
+    }
+    void refuse_tagged(Arrival& arrival, Mailbox& mailbox) { in_.refuse_tagged(arrival, mailbox); }
     // Drops that message, and its data that are still to come.
     void abandon(const Arrival& arrival) noexcept { in_.abandon(arrival); }
     // The request leaves the link. If a send has not begun, the receiver gets an empty message;
@@ -57,6 +63,7 @@ public:
     void release(Request& request) noexcept;
     // For a send: only if it has not begun.
     bool take_back(Request& request) noexcept;
+    bool waits_for_flush = false;  // the owner's
 
 private:
     bool send_frames();

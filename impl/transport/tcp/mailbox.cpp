@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
@@ -14,8 +15,10 @@ namespace tutti::tcp {
 void Mailbox::enter(Request& request) {
     request.place = pending_.size();
     pending_.push_back(&request);
-    request.has_entered = request.is_pending = true;
+    request.is_pending = true;
     if (!request.slot.is_collective()) ++unattended_;
+    if (request.post != nullptr) return;
+    request.has_entered = true;
     ++requests;
 }
 
@@ -36,12 +39,26 @@ Arrival* Mailbox::find(const Request& request) const {
     return matching_.message_for(request.slot.value(), request.peer);
 }
 
-Arrival& Mailbox::add(Arrival arrival) {
-    Arrival& added = arrivals_.emplace_back(std::move(arrival));
+Arrival& Mailbox::add(Link& link, const Head& head, int peer) {
+    Arrival& added = arrivals_.emplace_back(&link, head, peer);
     added.place = std::prev(arrivals_.end());
-    matching_.add_message(added, added.slot, added.peer);
-    if (added.id != 0 && !added.is_offer) by_id_.push_back(added, {added.id, added.peer});
+    added.is_offer = added.is_whole = head.kind == Kind::Offer;
+    if (!added.is_offer && head.length > 0) {
+        added.data = std::make_unique_for_overwrite<std::byte[]>(head.length);
+    }
+    if (!added.is_tagged()) {
+        matching_.add_message(added, added.slot, added.peer);
+    } else if (added.is_offer) {
+        tagged_.came(added);
+    }
+    if (added.id != 0 && (!added.is_offer || added.is_tagged()))
+        by_id_.push_back(added, {added.id, added.peer});
     return added;
+}
+
+void Mailbox::end_tagged(Arrival& arrival) {
+    arrival.is_whole = true;
+    tagged_.came(arrival);
 }
 
 void Mailbox::reserve(Arrival& arrival, Request& receiver) {
@@ -56,11 +73,23 @@ void Mailbox::remove(Arrival& arrival) {
     arrivals_.erase(arrival.place);
 }
 
+// Its listener may have it.
+void Mailbox::withdraw(Arrival& arrival) noexcept {
+    by_id_.remove(arrival);
+    arrival.is_withdrawn = true;
+    arrival.data.reset();
+}
+
 template <typename Chosen>
 void Mailbox::remove_if(Chosen&& chosen) {
     for (auto next = arrivals_.begin(); next != arrivals_.end();) {
         Arrival& one = *next++;
-        if (chosen(one)) remove(one);
+        if (!chosen(one)) continue;
+        if (one.is_tagged() && one.is_whole) {
+            withdraw(one);
+        } else {
+            remove(one);
+        }
     }
 }
 
@@ -69,10 +98,9 @@ Arrival* Mailbox::find_to_return(int peer, uint32_t id) const {
 }
 
 void Mailbox::give_back(Arrival& arrival) {
-    by_id_.remove(arrival);
+    withdraw(arrival);
     arrival.is_returned = true;
     arrival.length = 0;
-    arrival.data.reset();
     arrival.id = 0;
 }
 
@@ -106,6 +134,7 @@ void Mailbox::finish(Request& request, Status status, size_t bytes) noexcept {
     // Another thread may tell of it at once. The transfer stays: its owner needs the pool's lock to
     // free it.
     transfer.done.store(true, std::memory_order_release);
+    if (request.post != nullptr) return tagged_.ended(*request.post);
     completions_.add(transfer.listener, transfer);
 }
 
@@ -137,7 +166,7 @@ void Mailbox::check_not_aborted(Slot slot) const {
 }
 
 void Mailbox::lose(int peer) noexcept {
-    gone_.insert(peer);
+    const bool is_new = gone_.insert(peer).second;
     remove_if([&](const Arrival& one) { return one.peer == peer && one.is_offer; });
     const auto fail_those_of = [&](int one) {
         std::vector<Request*> theirs;
@@ -147,6 +176,7 @@ void Mailbox::lose(int peer) noexcept {
     };
     fail_those_of(peer);
     if (is_gone(-1)) fail_those_of(-1);
+    if (is_new) tagged_.left(peer);
 }
 
 bool Mailbox::is_gone(int peer) const {
@@ -156,6 +186,15 @@ bool Mailbox::is_gone(int peer) const {
 
 Status Mailbox::why_gone(int peer) const {
     return peer < 0 ? membership::all_others_left_error() : membership::left_error(rank_of(peer));
+}
+
+void Mailbox::collect(std::vector<TaggedMessages::Event>& events) {
+    const size_t before = events.size();
+    tagged_.collect(events);
+    for (auto& event : std::span(events).subspan(before)) {
+        if (event.kind == TaggedMessages::Event::Kind::Left) event.status = why_gone(event.peer);
+        event.peer = rank_of(event.peer);
+    }
 }
 
 void Mailbox::forget(const Link& link) noexcept {

@@ -17,24 +17,33 @@
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "completions.hpp"
+#include "frame.hpp"
 #include "membership/membership.hpp"
 #include "request.hpp"
+#include "tagged.hpp"
 
 namespace tutti::tcp {
 
 // A message that came before its receive: all of it, or an offer.
-struct Arrival {
-    Link* link;
-    int peer;
-    uint64_t slot;
+struct Arrival final : TaggedArrival {
+    Arrival(Link* of_link, const Head& head, int from)
+        : link(of_link), peer(from), slot(head.slot), length(head.length), id(head.id) {}
+
+    Link* const link;
+    const int peer;
+    const uint64_t slot;
     size_t length;
-    bool is_offer;
     uint32_t id;
-    std::unique_ptr<std::byte[]> data;  // of a message
-    bool is_whole;                      // else its data are coming,
-    Request* receiver = nullptr;        // for that one, if any
+    bool is_offer = false;
+    std::unique_ptr<std::byte[]> data{};  // of a message
+    bool is_whole = false;                // else its data are coming,
+    Request* receiver = nullptr;          // for that one, if any
     bool is_taken_back = false;
     bool is_returned = false;  // its window, too
+    // The listener of the group's tagged messages gets it; it stays for that, though its sender
+    // has withdrawn it.
+    [[nodiscard]] bool is_tagged() const { return Slot::is_tagged(slot); }
+    bool is_withdrawn = false;
     // Among those that no receive has taken, and, if it has an id, among those of its peer.
     QueuePlace<Arrival> in_stream{};
     QueuePlace<Arrival> in_slot{};
@@ -45,8 +54,8 @@ struct Arrival {
 class Mailbox {
 public:
     // `unattended` counts the requests of all mailboxes that no collective waits for.
-    Mailbox(uint32_t group, Completions& completions, std::atomic<size_t>& unattended)
-        : group_(group), completions_(completions), unattended_(unattended) {}
+    Mailbox(uint32_t group, Completions& completions, News& news, std::atomic<size_t>& unattended)
+        : group_(group), completions_(completions), unattended_(unattended), tagged_(news) {}
 
     [[nodiscard]] uint32_t group() const { return group_; }
     // Null: this rank has not made the group yet.
@@ -60,7 +69,10 @@ public:
     Request* match(int peer, uint64_t slot);
     // The first message for a receive that is not under way to another one.
     [[nodiscard]] Arrival* find(const Request& request) const;
-    Arrival& add(Arrival arrival);
+    // A message whose data are coming, or an offer.
+    Arrival& add(Link& link, const Head& head, int peer);
+    // All data of a tagged one have come.
+    void end_tagged(Arrival& arrival);
     // Its data are coming, and are for that receive.
     void reserve(Arrival& arrival, Request& receiver);
     void remove(Arrival& arrival);
@@ -91,6 +103,10 @@ public:
     // That rank's connection has gone.
     void forget(const Link& link) noexcept;
 
+    [[nodiscard]] Tagged& tagged() { return tagged_; }
+    // The events of tagged messages; ranks are those of the group.
+    void collect(std::vector<TaggedMessages::Event>& events);
+
     std::set<int> left;  // what they sent may still be coming
     Status aborted;
     Status messages_aborted;  // those that are no collective's
@@ -101,6 +117,7 @@ private:
     using Matching = MatchTable<Request, Arrival>;
 
     [[nodiscard]] int rank_of(int peer) const { return peer < 0 ? peer : members_->rank_of(peer); }
+    void withdraw(Arrival& arrival) noexcept;
     template <typename Chosen>
     void remove_if(Chosen&& chosen);
 
@@ -114,6 +131,7 @@ private:
     KeyedQueues<Arrival, &Arrival::by_id> by_id_;
     std::vector<Request*> pending_;  // all, in no order
     std::set<int> gone_;
+    Tagged tagged_;
 };
 
 }  // namespace tutti::tcp

@@ -218,6 +218,7 @@ bool Outbound::accepted(uint32_t id) {
     head.kind = Kind::Data;
     head.id = id;
     if (request == nullptr) {
+        head.slot = Head::withdrawn;
         push(head);
     } else {
         head.length = request->bytes;
@@ -257,20 +258,28 @@ bool Outbound::returned(uint32_t id) {
 
 // Their owners.
 
-// An offer needs no answer. A Message that has gone is asked for, once.
+// An offer needs no answer, but whoever matches tagged ones must not find it. A tagged Message
+// leaves no place that must be kept. A Message that has gone is asked for, once.
 Outbound::TakenBack Outbound::take_back(Request& request) {
     Frame* const frame = request.frame;
     if (frame != nullptr && frame->head_sent == 0) {
+        if (frame->head.kind == Kind::Message && Slot::is_tagged(frame->head.slot)) {
+            credit_.refund(frame->data.size());
+            frame->drop();
+            static_cast<void>(unanswered_.extract(request.untaken));
+            return TakenBack::Yes;
+        }
         if (frame->head.kind == Kind::Message) credit_.refund_data(frame->data.size());
         frame->empty();
     } else {
         Unanswered::Message* const message = unanswered_.find(request);
         if (message == nullptr) return TakenBack::No;
-        if (!message->is_offer) {
+        const bool is_tagged = Slot::is_tagged(request.slot.value());
+        if (!message->is_offer || is_tagged) {
             if (std::exchange(message->is_asked_for, true)) return TakenBack::No;
             say(Kind::Return, request.untaken, request.mailbox.group());
-            return TakenBack::Asked;
         }
+        if (!message->is_offer) return TakenBack::Asked;
     }
     unanswered_.forget(request);
     return TakenBack::Yes;

@@ -186,6 +186,7 @@ void Pool::abort(Mailbox& mailbox, const Status& status) noexcept {
         if (!mailbox.aborted.ok()) return;
         mailbox.aborted = status;
         mailbox.finish_all(status);
+        mailbox.tagged().aborted(status);
     }
     tell(true);
 }
@@ -196,6 +197,7 @@ void Pool::abort_messages(Mailbox& mailbox, const Status& status) noexcept {
         if (!mailbox.messages_aborted.ok()) return;
         mailbox.messages_aborted = status;
         mailbox.finish_messages(status);
+        mailbox.tagged().aborted(status);
     }
     tell(true);
 }
@@ -250,7 +252,9 @@ bool Pool::advance() noexcept {
     bool has_moved = false;
     if (mutex_.try_lock()) {
         has_moved = move();
+        const auto told = news_.take();
         mutex_.unlock();
+        if (told) told->happened();
     }
     tell();
     return has_moved;
@@ -273,6 +277,14 @@ bool Pool::move() {
 
 void Pool::tell(bool however_deep) noexcept {
     if (completions_.tell(however_deep)) waiting_->wake();
+    while (news_.any()) {
+        std::shared_ptr<TaggedMessages::Listener> told;
+        {
+            const Lock lock(mutex_);
+            told = news_.take();
+        }
+        if (told) told->happened();
+    }
 }
 
 Mailbox* Pool::mailbox(uint32_t group) TUTTI_NO_THREAD_SAFETY_ANALYSIS {
@@ -281,7 +293,7 @@ Mailbox* Pool::mailbox(uint32_t group) TUTTI_NO_THREAD_SAFETY_ANALYSIS {
     }
     if (ended_.contains(group)) return nullptr;
     auto& made = mailboxes_[group];
-    made = std::make_unique<Mailbox>(group, completions_, waiting_->unattended());
+    made = std::make_unique<Mailbox>(group, completions_, news_, waiting_->unattended());
     return made.get();
 }
 

@@ -25,6 +25,7 @@
 #include "request.hpp"
 #include "transport/connector.hpp"
 #include "transport/ended_groups.hpp"
+#include "transport/tagged.hpp"
 #include "waiting.hpp"
 
 namespace tutti::tcp {
@@ -57,6 +58,17 @@ public:
     void left(Mailbox& mailbox, int peer) noexcept;
     void leave(Mailbox& mailbox) noexcept;
 
+    // Tagged messages, as TaggedMessages has them.
+    void open_tagged(Mailbox& mailbox, std::weak_ptr<TaggedMessages::Listener> listener);
+    void collect(Mailbox& mailbox, std::vector<TaggedMessages::Event>& events);
+    TaggedPost& send_tagged(Mailbox& mailbox, void* owner, int peer, Slot slot, ConstBytes data);
+    bool stop_tagged(Mailbox& mailbox, Post& send) noexcept;
+    TaggedMessages::Taken take_tagged(Mailbox& mailbox, Arrival& arrival, void* owner, Bytes into);
+    bool refuse_tagged(Mailbox& mailbox, Arrival& arrival) noexcept;
+    void drop_tagged(Mailbox& mailbox, Arrival& arrival) noexcept;
+    void expect(int receives) noexcept { waiting_->unattended() += static_cast<size_t>(receives); }
+    void flush_tagged() noexcept;
+
     // By the request.
     void withdraw(Request& request) noexcept override;
     bool stop(Request& request) noexcept override;
@@ -68,6 +80,9 @@ private:
     [[nodiscard]] Link& link(int peer) TUTTI_REQUIRES(mutex_) {
         return *links_[static_cast<size_t>(peer)];
     }
+    Post& enter(std::unique_ptr<Post> post, Mailbox& mailbox, int peer, Slot slot, void* data,
+                size_t bytes) TUTTI_REQUIRES(mutex_);
+    void flush_later(Link& link) TUTTI_REQUIRES(mutex_);
     bool advance() noexcept;
     bool move() TUTTI_REQUIRES(mutex_);
     void tell(bool however_deep = false) noexcept;
@@ -98,6 +113,9 @@ private:
     std::vector<Link*> open_ TUTTI_GUARDED_BY(mutex_);
     // Why there is no connection, by rank. Groups that open later need to know.
     std::map<int, Status> lacks_ TUTTI_GUARDED_BY(mutex_);
+    News news_;
+    std::vector<Link*> to_flush_ TUTTI_GUARDED_BY(mutex_);
+    std::atomic<bool> has_to_flush_{false};
     std::map<uint32_t, std::unique_ptr<Mailbox>> mailboxes_ TUTTI_GUARDED_BY(mutex_);
     EndedGroups ended_ TUTTI_GUARDED_BY(mutex_);
     std::optional<Waiting> waiting_;

@@ -13,7 +13,7 @@ Request::Request(RequestKeeper& of_keeper, Mailbox& of_mailbox, Transfer& of_tra
       bytes(size) {}
 
 Request::~Request() {
-    keeper.withdraw(*this);
+    if (post == nullptr) keeper.withdraw(*this);
 }
 
 bool Request::stop() noexcept {

@@ -14,6 +14,7 @@ class Mailbox;
 struct Accepted;
 struct Divided;
 struct Frame;
+struct Post;
 struct Request;
 
 // Has the lock, and acts on the requests of a transfer's owner.
@@ -51,6 +52,7 @@ struct Request final : TransferHold {
     uint32_t untaken = 0;    // the id by which the other side answers; 0: it does not
     Accepted* accepted = nullptr;
     Divided* divided = nullptr;
+    Post* post = nullptr;  // whose request it is; null: its owner has it by the transfer
 
     // The link has closed.
     void lose_link() {

@@ -19,7 +19,16 @@ uint32_t Unanswered::next_id() {
 
 void Unanswered::add(uint32_t id, Request& request, bool is_offer) {
     const Stream stream = stream_of(request);
-    messages_[id] = {&request, is_offer, stream};
+    const Message message{&request, is_offer, stream};
+    if (spare_.empty()) {
+        messages_[id] = message;
+    } else {
+        auto node = std::move(spare_.back());
+        spare_.pop_back();
+        node.key() = id;
+        node.mapped() = message;
+        messages_.insert(std::move(node));
+    }
     request.untaken = id;
     if (is_offer && request.slot.is_announcement()) ++offers_[stream];
 }
@@ -45,7 +54,7 @@ Request* Unanswered::extract(uint32_t id) {
         message->second.is_offer && stream != offers_.end() && --stream->second == 0) {
         offers_.erase(stream);
     }
-    messages_.erase(message);
+    remove(message);
     if (request == nullptr) return nullptr;
     request->link = nullptr;
     request->untaken = 0;
@@ -55,7 +64,15 @@ Request* Unanswered::extract(uint32_t id) {
 void Unanswered::answer_early(uint32_t id) {
     const auto message = messages_.find(id);
     message->second.request->untaken = 0;
-    messages_.erase(message);
+    remove(message);
+}
+
+void Unanswered::remove(std::map<uint32_t, Message>::iterator message) {
+    if (spare_.size() == most_spare) {
+        messages_.erase(message);
+    } else {
+        spare_.push_back(messages_.extract(message));
+    }
 }
 
 void Unanswered::forget(const Request& request) noexcept {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "frame_queue.hpp"
 #include "request.hpp"
@@ -47,8 +48,14 @@ public:
     void clear() noexcept;
 
 private:
-    std::map<uint32_t, Message> messages_;  // by id
-    std::map<Stream, size_t> offers_;       // The number in each stream whose order counts.
+    void remove(std::map<uint32_t, Message>::iterator message);
+
+    using Messages = std::map<uint32_t, Message>;
+    static constexpr size_t most_spare = 64;
+
+    Messages messages_;                       // by id
+    std::vector<Messages::node_type> spare_;  // for those that follow
+    std::map<Stream, size_t> offers_;         // The number in each stream whose order counts.
     uint32_t last_id_ = 0;
 };
 

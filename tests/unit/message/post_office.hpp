@@ -12,6 +12,7 @@
 #include "message/lanes/lanes.hpp"
 #include "message/messages.hpp"
 #include "message/rings/rings.hpp"
+#include "message/tags/tags.hpp"
 #include "reduce/reduce.hpp"
 #include "support/seed.h"
 #include "unit/algorithm/patterns.hpp"
@@ -75,7 +76,8 @@ inline std::shared_ptr<message::Messages> messages_of(Channel& channel,
         rank, channel.size(), [&channel](int peer) { return channel.membership().trouble(peer); },
         neighbours.doorbell_of(rank), neighbours.spins, true, channel.driver()});
     const message::Rings rings(*messages, neighbours, rank);
-    message::Lanes::add_to(*messages, channel, [&](int peer) { return neighbours.has(peer); });
+    const auto add = channel.tagged() != nullptr ? message::Tags::add_to : message::Lanes::add_to;
+    add(*messages, channel, [&](int peer) { return neighbours.has(peer); });
     return messages;
 }
 
@@ -174,7 +176,8 @@ public:
 
 private:
     // "shm": all by rings; "shm_direct": all by rings, and data are read where they are; "mixed":
-    // ranks that follow each other by rings, the others over the channel. Else all over that.
+    // ranks that follow each other by rings, the others over the channel, which is loopback, or
+    // tcp as "mixed_tcp". Else all over that.
     static const std::string& way() { return channel_name(); }
     [[nodiscard]] message::Neighbours neighbours_of(int rank) const {
         if (way().starts_with("shm")) return memory_.all();

@@ -43,6 +43,9 @@ void no_more_is_granted_than_was_spent(void** /*state*/) {
     credit.refund_data(100);
     assert_false(credit.receive(charge_of(0) + 1));
     assert_true(credit.receive(charge_of(0)));
+    credit.spend(100);
+    credit.refund(100);
+    assert_false(credit.receive(1));
 }
 
 void a_debt_of_half_the_window_is_due(void** /*state*/) {
@@ -85,7 +88,7 @@ struct Taker {
             const auto head = reader.next_head();
             if (!head) break;
             heads.push_back(*head);
-            arrivals.push_back(std::make_unique<Arrival>());
+            arrivals.push_back(std::make_unique<Arrival>(nullptr, *head, 0));
             Arrival& arrival = *arrivals.back();
             arrival.data = std::make_unique<std::byte[]>(head->length + 1);
             if (head->slot % 2 == 0) {

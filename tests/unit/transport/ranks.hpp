@@ -88,9 +88,10 @@ inline const ChannelKind& channel_kind() {
         ChannelKind{"gloo", gloo_channel::open, bootstrap_processes},
         ChannelKind{"tcp", tcp::open, bootstrap_processes},
     };
-    // Ways of messages beside a loopback channel (message/post_office.hpp).
+    // Ways of messages beside a channel (message/post_office.hpp).
     constexpr std::array ways{"shm", "shm_direct", "mixed"};
     const std::string& name = channel_name();
+    if (name == "mixed_tcp") return kinds.back();
     if (std::ranges::find(ways, name) != ways.end()) return kinds.front();
     const auto found = std::ranges::find(kinds, name, &ChannelKind::name);
     require(found != kinds.end(), cat("there is no channel \"", name, "\" here"));
