@@ -98,6 +98,7 @@ struct Capabilities {
     bool byte_messages = true;                     // those whose size the receiver does not know
     bool memory = false;                           // of its own, on devices; see Backend
     bool foreign_peers = false;                    // ranks may be of other libraries; see ext.h
+    bool callback_messages = false;  // on a thread of the backend's own, though it is inline
 
     bool operator==(const Capabilities&) const = default;
 };

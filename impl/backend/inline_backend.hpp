@@ -18,6 +18,8 @@ public:
     [[nodiscard]] InlineBackend* as_inline() final { return this; }
     // Whether its messages end in test().
     [[nodiscard]] virtual bool polls_messages() const { return false; }
+    // Or elsewhere, but not in the call that starts them, nor by a helper.
+    [[nodiscard]] virtual bool ends_messages_later() const { return polls_messages(); }
     // run() and then the end of the work.
     void post(Request request, std::shared_ptr<Work> work) override;
 };

@@ -130,10 +130,11 @@ Route Backends::route_to(tutti_device_type device, Backend& backend,
 }
 
 // The CPU's backend need not end its calls inline; then it would have to be asked in other ways.
+// Peers of another library know nothing of stages.
 void Backends::stage(tutti_device_type device, int rank, int ranks) {
     InlineBackend* const cpu_backend = cpu().inlined;
     const bool has_one = std::ranges::find(routes_, device, &Route::device) != routes_.end();
-    if (cpu_backend == nullptr || cpu().poller || has_one) return;
+    if (cpu_backend == nullptr || cpu().poller || has_one || cpu().can.foreign_peers) return;
     auto backend = std::make_unique<staged::Staged>(device, *cpu_backend, rank, ranks);
     staged_ = backend.get();
     add(device, *staged_, std::move(backend));

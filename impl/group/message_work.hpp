@@ -17,7 +17,7 @@ namespace tutti {
 
 // Not in the call that starts it.
 inline bool ends_later(const Route& route) {
-    return route.inlined == nullptr || route.poller != nullptr;
+    return route.inlined == nullptr || route.inlined->ends_messages_later();
 }
 
 // By which works enter their group, which they do not keep: it may end before them.

@@ -50,7 +50,8 @@ enum {
 typedef uint32_t tutti_completion;
 enum {
     TUTTI_COMPLETION_INLINE = 0,   /**< when `post` returns, on the thread that called it; messages,
-                                        if it has them, as with POLLED */
+                                        if it has them, as with POLLED, or, with
+                                        TUTTI_BACKEND_CALLBACK_MESSAGES, as with CALLBACK */
     TUTTI_COMPLETION_CALLBACK = 1, /**< when the backend calls `finish`, on a thread of its own */
     TUTTI_COMPLETION_POLLED = 2,   /**< when the backend calls `finish` inside `test` */
     TUTTI_COMPLETION_STREAM = 3    /**< when the device has done what the backend has put on the
@@ -67,13 +68,15 @@ enum {
                                            one, which both name */
     TUTTI_BACKEND_HIGH_PRIORITY = 8,  /**< STREAM: the stream that the host makes for it goes before
                                            others of the device */
-    TUTTI_BACKEND_FOREIGN_PEERS = 16  /**< ranks of the group may be of another library, which the
+    TUTTI_BACKEND_FOREIGN_PEERS = 16, /**< ranks of the group may be of another library, which the
                                            backend meets by itself in the place's store: that has
                                            the group's keys without a prefix of the backend's, and
                                            all_gather fails. It is the only backend of the group.
                                            Nobody tells the host about those ranks: `finish` with
                                            TUTTI_ERR_PEER_LOST names one that is lost. `split` and
                                            `left` are not called */
+    TUTTI_BACKEND_CALLBACK_MESSAGES = 32 /**< INLINE: its messages end when it calls `finish`, on a
+                                              thread of its own */
 };
 
 /** A backend's abilities. The host refuses other calls before anything moves, with UNSUPPORTED and
@@ -292,14 +295,16 @@ typedef struct tutti_backend_table {
      *  time, and posts to one rank with one tag arrive in their order. A failure means that the
      *  call never began: `finish` is not called then. INLINE: the result is that of the call. */
     tutti_status (*post)(void* backend, tutti_backend_call* call, tutti_error* error);
-    /** POLLED, messages of INLINE, and STREAM if it is not NULL there: makes progress without
+    /** POLLED, messages of INLINE that are not CALLBACK_MESSAGES, and STREAM if it is not NULL
+     *  there: makes progress without
      *  waiting, and calls `finish` for what has ended, or `enqueued`; 1 if anything has moved, else
      *  0. One call at a time, on any thread, also at the same time as all others. */
     int32_t (*test)(void* backend);
     /** All calls end soon, with this status, and what is posted later fails with it; only the first
      *  abort counts. The calls end in here or, of POLLED, in `test`, which is called on; of STREAM,
      *  those that are on the stream when the device is done with them, which is to be soon. An
-     *  INLINE post under way on another thread returns; its caller waits until it does. Any thread,
+     *  INLINE post under way on another thread returns; its caller waits until it does, and if the
+     *  status is TUTTI_ERR_TIMEOUT, its failure may name the rank that it waited for. Any thread,
      *  also within `finish` and before the end of any group. A backend whose calls do not end
      *  within 5 seconds is given up: the calls fail, their memory may be in use, and `close` is
      *  never called. */

@@ -55,7 +55,9 @@ void check(const tutti_backend_capabilities& said, const tutti_backend_table& ta
     if (!sends && (said.kinds & messages) != 0) {
         throw Error(TUTTI_ERR_UNSUPPORTED, owner + "it has only one of SEND and RECEIVE");
     }
-    if (sends && said.completion == TUTTI_COMPLETION_INLINE && table.test == nullptr) {
+    const bool is_polled = said.completion == TUTTI_COMPLETION_INLINE &&
+                           (said.flags & TUTTI_BACKEND_CALLBACK_MESSAGES) == 0;
+    if (sends && is_polled && table.test == nullptr) {
         throw Error(TUTTI_ERR_UNSUPPORTED,
                     owner + "it has messages, its completion is inline, and test is NULL");
     }
@@ -77,6 +79,8 @@ Capabilities describe(const tutti_backend_table& table, const std::string& setti
     Capabilities can;
     can.completion = read_completion(said.completion, table, owner);
     can.devices = NumberSet(said.devices);
+    can.callback_messages =
+        can.completion == Completion::Inline && (said.flags & TUTTI_BACKEND_CALLBACK_MESSAGES) != 0;
     can.foreign_peers = (said.flags & TUTTI_BACKEND_FOREIGN_PEERS) != 0;
     can.kinds = NumberSet(said.kinds & collectives);
     can.dtypes = NumberSet(said.dtypes);

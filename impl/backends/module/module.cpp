@@ -7,6 +7,7 @@
 #include "backend/inline_backend.hpp"
 #include "backend/stream_calls.hpp"
 #include "capabilities.hpp"
+#include "inline_watch.hpp"
 #include "opened.hpp"
 
 namespace tutti::ext {
@@ -63,9 +64,13 @@ public:
     using Module::Module;
     void run(const FlatCall& call, uint64_t sequence, const Deadline& deadline) override {
         PostedCall posted(call, sequence, deadline, at_->rank(), at_->size());
+        const InlineWatch watch(*at_, posted);
         at_->run(posted);
     }
-    [[nodiscard]] bool polls_messages() const override { return at_->capabilities().messages; }
+    [[nodiscard]] bool polls_messages() const override {
+        return ends_messages_later() && !at_->capabilities().callback_messages;
+    }
+    [[nodiscard]] bool ends_messages_later() const override { return at_->capabilities().messages; }
 };
 
 class PostingModule : public Module<Backend> {

@@ -20,6 +20,16 @@ Status timed_out(const Deadline& deadline) {
     return {TUTTI_ERR_TIMEOUT, -1, 0, cat("timed out after ", deadline.timeout_ms(), " ms")};
 }
 
+// The message whose time is up, in the words of message/.
+Status late(const PostedCall& message) {
+    const int peer = message.raw()->peer;
+    const std::string who = peer < 0 ? "any rank" : cat("rank ", peer);
+    if (message.raw()->kind == TUTTI_CALL_SEND) {
+        return {TUTTI_ERR_TIMEOUT, peer, 0, cat("timed out: ", who, " did not receive it")};
+    }
+    return {TUTTI_ERR_TIMEOUT, peer, 0, cat("timed out waiting for a message of ", who)};
+}
+
 // Clears an alarm when the call has ended to which it is attached.
 struct AlarmOff {
     AlarmOff(std::shared_ptr<Alarm> of, Alarm::Id set) : alarms(std::move(of)), id(set) {}
@@ -115,7 +125,7 @@ void Opened::start(std::shared_ptr<PostedCall> message) {
     const auto rings = [weak = weak_from_this(), of = std::weak_ptr(message)] {
         const auto self = weak.lock();
         const auto late = of.lock();
-        if (self && late && find(late->raw()) == late) self->end_late(*late);
+        if (self && late && find(late->raw()) == late) self->end_late_message(*late);
     };
     message->attach(std::make_shared<AlarmOff>(deadlines_, deadlines_->set(deadline, rings)));
     post(std::move(message));
@@ -132,14 +142,25 @@ bool Opened::cancel(const Work& receive) noexcept {
 }
 
 // A message whose time is up.
-void Opened::end_late(PostedCall& message) noexcept {
+void Opened::end_late_message(PostedCall& message) noexcept {
     message.end_as(PostedCall::Ending::Late);
     const int32_t has_ended = table_.cancel(message.raw());
     if (has_ended < 0) {
         has_ended_group_ = true;
-        return abort(timed_out(message.deadline()));
+        return abort(late(message));
     }
     if (has_ended == 0) message.end_as(PostedCall::Ending::None);
+}
+
+void Opened::end_late(const PostedCall& call) noexcept {
+    abort(timed_out(call.deadline()));
+}
+
+// Ranks of another library report nothing, and nobody listens.
+void Opened::report_stall(const PostedCall& call) noexcept {
+    if (can_.foreign_peers) return;
+    const Fingerprint& print = call.call().fingerprint;
+    membership_.stalled(call.sequence(), to_bytes(print), describe(print, call.sequence()));
 }
 
 // A late message has failed the group. Its work has not ended yet, so the group exists.
@@ -207,7 +228,7 @@ void Opened::ending(const PostedCall& call, Status& status) noexcept {
     on_their_way_.remove(call);
     if (status.ok()) return;
     if (call.ending() == PostedCall::Ending::Late) {
-        status = timed_out(call.deadline());
+        status = late(call);
         if (has_ended_group_) report_late_message(status);
     } else if (call.ending() == PostedCall::Ending::Cancelled) {
         status = {TUTTI_ERR_ABORTED, -1, 0, "it was cancelled"};
@@ -230,7 +251,7 @@ void Opened::give_up_calls() noexcept {
     for (const auto& call : calls) {
         Status status = cause;
         if (call->ending() == PostedCall::Ending::Late) {
-            status = timed_out(call->deadline());
+            status = late(*call);
             status.message += "; its memory may still be in use";
             report_late_message(status);
         }

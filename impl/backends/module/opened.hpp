@@ -41,6 +41,10 @@ public:
     // The same for a call of an inline backend, which is over then.
     void run(PostedCall& call);
     bool cancel(const Work& receive) noexcept;
+    // Of an inline call: its time is up, or it has made no progress for a while.
+    void end_late(const PostedCall& call) noexcept;
+    void report_stall(const PostedCall& call) noexcept;
+    [[nodiscard]] const std::shared_ptr<Alarm>& deadlines() const { return deadlines_; }
 
     // For a backend that completes on a stream.
     device::EventPointer begin(const Device& device, void* stream) {
@@ -66,7 +70,7 @@ public:
     [[nodiscard]] bool all_ended() const override { return on_stream_.all_ended(); }
 
 private:
-    void end_late(PostedCall& message) noexcept;
+    void end_late_message(PostedCall& message) noexcept;
     void report_late_message(const Status& status) noexcept;
     void give_up_calls() noexcept;
     void check();

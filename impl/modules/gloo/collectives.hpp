@@ -1,5 +1,5 @@
 // Runs the collectives of one group by Gloo's functions, with the tags that PyTorch gives them.
-// They run one at a time, on the group's thread for collectives.
+// They run one at a time.
 #pragma once
 
 #include <gloo/context.h>

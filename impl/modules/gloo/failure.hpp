@@ -14,7 +14,8 @@ namespace tutti::gloo_module {
 struct Failure {
     tutti_status status = TUTTI_OK;
     std::string why{};
-    int rank = -1;  // at fault; -1: unknown
+    int rank = -1;     // at fault; -1: unknown
+    int awaited = -1;  // by the wait that was ended; -1: none
 };
 
 inline tutti_status report(const Failure& failure, tutti_error* error) noexcept {

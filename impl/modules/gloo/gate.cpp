@@ -2,6 +2,7 @@
 
 #include <gloo/common/error.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,9 +27,12 @@ void Gate::close(const Failure& why) {
     closed_.notify_all();
 }
 
-void Gate::check() const {
+void Gate::check(int awaited) const {
     const std::lock_guard lock(mutex_);
-    if (is_closed_) throw why_;
+    if (!is_closed_) return;
+    Failure why = why_;
+    why.awaited = awaited;
+    throw why;
 }
 
 bool Gate::is_closed() const {
@@ -66,21 +70,27 @@ public:
     ~GatedBuffer() override { gate_.remove(inner_.get()); }
 
     bool waitRecv(int* rank, std::chrono::milliseconds /*timeout*/) override {
-        wait([&] { return inner_->waitRecv(rank, forever); });
+        int source = -1;
+        wait(receiving_, [&] { return inner_->waitRecv(&source, forever); });
+        end(receiving_, source);
+        if (rank != nullptr) *rank = source;
         return true;
     }
     bool waitSend(int* rank, std::chrono::milliseconds /*timeout*/) override {
-        wait([&] { return inner_->waitSend(rank, forever); });
+        int destination = -1;
+        wait(sending_, [&] { return inner_->waitSend(&destination, forever); });
+        end(sending_, destination);
+        if (rank != nullptr) *rank = destination;
         return true;
     }
     void abortWaitRecv() override { inner_->abortWaitRecv(); }
     void abortWaitSend() override { inner_->abortWaitSend(); }
     void send(int rank, uint64_t slot, size_t offset, size_t bytes) override {
-        peers_.insert(rank);
+        sending_.push_back(rank);
         move(rank, [&] { inner_->send(rank, slot, offset, bytes); });
     }
     void recv(int rank, uint64_t slot, size_t offset, size_t bytes) override {
-        peers_.insert(rank);
+        receiving_.push_back(rank);
         move(rank, [&] { inner_->recv(rank, slot, offset, bytes); });
     }
     void recv(std::vector<int> ranks, uint64_t slot, size_t offset, size_t bytes) override {
@@ -88,19 +98,26 @@ public:
     }
 
 private:
+    using Peers = std::vector<int>;  // in the order of the calls
+
     template <typename Wait>
-    void wait(Wait&& until_done) {
-        gate_.check();
+    void wait(const Peers& for_any_of, Wait&& until_done) {
+        const int awaited = for_any_of.empty() ? -1 : for_any_of.front();
+        gate_.check(awaited);
         bool is_done = false;
         try {
             is_done = until_done();
         } catch (const gloo::Exception& error) {
-            gate_.check();
+            gate_.check(awaited);
             fail(lost_peer(), error);
         }
         if (is_done) return;
-        gate_.check();
+        gate_.check(awaited);
         throw Interrupted();
+    }
+    static void end(Peers& of, int peer) {
+        const auto found = std::ranges::find(of, peer);
+        if (found != of.end()) of.erase(found);
     }
     template <typename Move>
     void move(int rank, Move&& start) {
@@ -112,8 +129,10 @@ private:
         }
     }
     [[nodiscard]] int lost_peer() const {
-        for (const int rank : peers_) {
-            if (!transport_.getPair(rank)->isConnected()) return rank;
+        for (const Peers* const peers : {&receiving_, &sending_}) {
+            for (const int rank : *peers) {
+                if (!transport_.getPair(rank)->isConnected()) return rank;
+            }
         }
         return -1;
     }
@@ -125,7 +144,7 @@ private:
 
     Gate& gate_;
     gloo::transport::Context& transport_;
-    std::set<int> peers_;
+    Peers receiving_, sending_;
     const std::unique_ptr<Inner> inner_;
 };
 

@@ -25,8 +25,8 @@ class Gate {
 public:
     // All waits of its buffers fail with `why`, now and later. The first reason counts.
     void close(const Failure& why);
-    // Throws the reason if it is closed.
-    void check() const;
+    // Throws the reason if it is closed. `awaited`: the rank that is waited for; -1: none.
+    void check(int awaited = -1) const;
     [[nodiscard]] bool is_closed() const;
     // Until it is closed; false: it is not, and the time is up.
     bool wait_until_closed(std::chrono::milliseconds time) const;

@@ -15,8 +15,7 @@ constexpr auto patience = std::chrono::seconds(2);
 }  // namespace
 
 Group::Group(const tutti_backend_place& place, const Settings& settings, Connection connection)
-    : host_(*place.host),
-      connection_(std::move(connection)),
+    : connection_(std::move(connection)),
       collectives_(place, settings.has_pytorch_peers,
                    gated_context(connection_.device, connection_.context, collectives_gate_)),
       last_of_(static_cast<size_t>(place.size), -1) {
@@ -32,7 +31,6 @@ Group::Group(const tutti_backend_place& place, const Settings& settings, Connect
 
 Group::~Group() {
     abort({TUTTI_ERR_ABORTED, "the group was destroyed"});
-    worker_.close();
     messages_.reset();
     plain_messages_.reset();
 }
@@ -41,22 +39,10 @@ void Group::post(const tutti_backend_call* call) {
     if (call->kind == TUTTI_CALL_SEND || call->kind == TUTTI_CALL_RECEIVE) {
         return plain_messages_ ? plain_messages_->post(call) : messages_->post(call);
     }
-    collectives_gate_.check();
     last_ = call->sequence;
-    worker_.add([this, call] { run(call); });
-}
-
-void Group::run(const tutti_backend_call* call) {
-    const Failure failure = failure_of(call);
-    if (failure.status == TUTTI_OK) return host_.finish(call, TUTTI_OK, -1, nullptr);
-    tutti_error error = TUTTI_ERROR_INIT;
-    host_.finish(call, report(failure, &error), -1, &error);
-}
-
-Failure Group::failure_of(const tutti_backend_call* call) {
     {
         const std::lock_guard lock(mutex_);
-        if (Failure gone = left_before(call->sequence); gone.status != TUTTI_OK) return gone;
+        if (const Failure gone = left_before(call->sequence); gone.status != TUTTI_OK) throw gone;
         running_ = call->sequence;
     }
     Failure failure;
@@ -67,18 +53,18 @@ Failure Group::failure_of(const tutti_backend_call* call) {
         failure = settled(caught, call->sequence);
     } catch (const Interrupted&) {
         failure = {TUTTI_ERR_INTERNAL, "a wait of Gloo's was ended by nobody"};
-    } catch (const std::bad_alloc&) {
-        failure = {TUTTI_ERR_OUT_OF_MEMORY, "no memory for what Gloo works on"};
-    } catch (const std::exception& error) {
-        failure = {TUTTI_ERR_BACKEND, error.what()};
     }
     const std::lock_guard lock(mutex_);
     running_ = 0;
-    return failure;
+    if (failure.status != TUTTI_OK) throw failure;
 }
 
 // A connection that closes may be that of a rank which leaves or fails because another one is dead.
 Failure Group::settled(const Failure& failure, uint64_t sequence) {
+    if (failure.status == TUTTI_ERR_TIMEOUT && failure.awaited >= 0) {
+        const int late = failure.awaited;
+        return {TUTTI_ERR_TIMEOUT, "timed out waiting for rank " + std::to_string(late), late};
+    }
     if (plain_messages_) return as_lost(failure);
     if (failure.status != TUTTI_ERR_NETWORK) return failure;
     if (!collectives_gate_.wait_until_closed(patience)) return failure;

@@ -1,5 +1,5 @@
-// The backend on one rank of one group has a thread for collectives, and messages. Any thread may
-// call anything but the destructor.
+// The backend on one rank of one group: collectives, each on its caller's thread, and messages. Any
+// thread may call anything but the destructor.
 #pragma once
 
 #include <tutti/ext.h>
@@ -14,7 +14,6 @@
 #include "gate.hpp"
 #include "messages.hpp"
 #include "plain_messages.hpp"
-#include "worker.hpp"
 
 namespace tutti::gloo_module {
 
@@ -31,13 +30,11 @@ public:
     int32_t cancel(const tutti_backend_call* call);
 
 private:
-    void run(const tutti_backend_call* call);
-    [[nodiscard]] Failure failure_of(const tutti_backend_call* call);
+    void run(const tutti_backend_call& call);
     [[nodiscard]] Failure settled(const Failure& failure, uint64_t sequence);
     [[nodiscard]] Failure left_before(uint64_t sequence) const;
     void has_left(int rank, uint64_t last);
 
-    const tutti_backend_host& host_;
     const Connection connection_;
     Gate collectives_gate_, messages_gate_;
     Collectives collectives_;
@@ -47,7 +44,6 @@ private:
     std::vector<int64_t> last_of_;   // the last collective of ranks that have left; else -1
     std::atomic<uint64_t> last_{0};  // that was posted
 
-    Worker worker_;
     // One of them is null.
     std::unique_ptr<Messages> messages_;
     std::unique_ptr<PlainMessages> plain_messages_;

@@ -27,7 +27,7 @@ Group& group_of(void* backend) {
 
 // The dtypes and ops of PyTorch's ProcessGroupGloo.
 void limit_to_pytorch(tutti_backend_capabilities& can) {
-    can.flags = TUTTI_BACKEND_FOREIGN_PEERS;
+    can.flags = TUTTI_BACKEND_CALLBACK_MESSAGES | TUTTI_BACKEND_FOREIGN_PEERS;
     can.dtypes = TUTTI_BIT(TUTTI_INT8) | TUTTI_BIT(TUTTI_UINT8) | TUTTI_BIT(TUTTI_INT32) |
                  TUTTI_BIT(TUTTI_INT64) | TUTTI_BIT(TUTTI_FLOAT16) | TUTTI_BIT(TUTTI_BFLOAT16) |
                  TUTTI_BIT(TUTTI_FLOAT32) | TUTTI_BIT(TUTTI_FLOAT64) | TUTTI_BIT(TUTTI_COMPLEX64) |
@@ -42,11 +42,12 @@ tutti_status describe(void*, const char* text, tutti_backend_capabilities* out,
                       tutti_error* error) {
     return guard(error, [&] {
         const Settings settings = read_settings(text);
-        out->completion = TUTTI_COMPLETION_CALLBACK;
+        out->completion = TUTTI_COMPLETION_INLINE;
         out->devices = TUTTI_BIT(TUTTI_CPU);
         out->kinds = TUTTI_ALL_BITS;
         out->dtypes = TUTTI_ALL_BITS;
-        out->flags = TUTTI_BACKEND_USER_FUNCTIONS | TUTTI_BACKEND_REPRODUCIBLE;
+        out->flags = TUTTI_BACKEND_CALLBACK_MESSAGES | TUTTI_BACKEND_USER_FUNCTIONS |
+                     TUTTI_BACKEND_REPRODUCIBLE;
         for (uint64_t& ops : out->ops) ops = TUTTI_ALL_BITS;
         if (settings.has_pytorch_peers) limit_to_pytorch(*out);
     });
