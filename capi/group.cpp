@@ -39,16 +39,18 @@ tutti_group* existing_world() {
     return group;
 }
 
-// A name that is not known, or a malformed variable, is refused before anybody meets.
+// A name that is not known, or a malformed variable, is refused before anybody meets. What this
+// process lacks for a backend's library is told where the others can learn which rank it is.
 std::string read_backend(const char* backend) {
+    const std::string given = backend == nullptr ? "" : backend;
     try {
-        const std::string given = backend == nullptr ? "" : backend;
-        tutti::resolve_backends(given);
         tutti::check_environment();
-        return given;
+        tutti::resolve_backends(given);
     } catch (const tutti::Error& error) {
+        if (error.status().code == TUTTI_ERR_OUT_OF_MEMORY) return given;
         throw capi::Refusal(error.status());  // the function's name goes first
     }
+    return given;
 }
 
 std::string read_description(const char* description, const char* otherwise) {

@@ -10,6 +10,7 @@
 #include "environment.hpp"
 #include "error.hpp"
 #include "open_descriptors.hpp"
+#include "resource_limits.hpp"
 
 namespace tutti {
 
@@ -72,6 +73,9 @@ Module load_module(const std::string& name, const char* symbol) {
             const char* const told = dlerror();
             const std::string why = told != nullptr ? told : place;
             if (is_file(place)) {
+                if (const int number = exhaustion_of_descriptors(1)) {
+                    throw system_error(TUTTI_ERR_UNSUPPORTED, place, number);
+                }
                 broken += cat(broken.empty() ? "" : "; ", place, " cannot be loaded: ", why);
             } else {
                 missing += cat(missing.empty() ? "" : "; ", why);

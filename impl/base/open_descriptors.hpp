@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-// Descriptors that libuv and Gloo close need no untracking: the inode is compared.
+// Descriptors that libuv and backends from outside close need no untracking: the inode is compared.
 void track_open(int descriptor) noexcept;
 // Untracks it first: another thread may get the number next.
 void close_tracked(int descriptor) noexcept;

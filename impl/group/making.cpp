@@ -22,10 +22,21 @@ std::string same_on_all(const GroupOptions& options, const BackendMap& map) {
                map.text(), map.lacks());
 }
 
+// A rank that lacks what its backends' libraries need meets none of the others, and tells them so.
 BackendMap map_of(const GroupOptions& options) {
     if (options.map) return *options.map;
-    // NCCL has no sums that can be reproduced.
-    return resolve_backends(options.backend, options.reproducible ? TUTTI_CPU : options.bound.type);
+    try {
+        // NCCL has no sums that can be reproduced.
+        return resolve_backends(options.backend,
+                                options.reproducible ? TUTTI_CPU : options.bound.type);
+    } catch (const Error& error) {
+        if (error.status().code != TUTTI_ERR_OUT_OF_MEMORY) throw;
+        Status status = error.status();
+        blame_own_exhaustion(status, options.rank);
+        membership::tell_failure(*options.store, options.rank, status);
+        membership::stay_to_tell(*options.store, options.rank, options.size);
+        throw Error(std::move(status));
+    }
 }
 
 GroupIdentity identity_of(const GroupOptions& options, const BackendMap& map) {

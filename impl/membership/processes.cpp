@@ -149,8 +149,10 @@ public:
     }
 
     [[nodiscard]] Routes routes() const override {
+        const auto ports = net::port_range();
         return {membership::listening_at(addresses_.own()),
-                addresses_.of(announcements_.endpoints(), rank())};
+                addresses_.of(announcements_.endpoints(), rank()), ports ? ports->first : 0,
+                ports ? ports->last : 0};
     }
 
     void send(std::string frame) noexcept override {

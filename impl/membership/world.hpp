@@ -24,6 +24,7 @@ class Membership;
 struct Routes {
     std::vector<std::string> listening_at;            // numeric; empty: every address
     std::vector<std::vector<std::string>> by_rank{};  // in the order to try
+    int first_port = 0, last_port = 0;                // of what listens; 0: any
 };
 
 class World {

@@ -24,12 +24,8 @@ constexpr int free_port_tries = 16;
 constexpr int64_t refused_pause_ms = 20;
 constexpr const char* range_variable = "TUTTI_PORT_RANGE";
 
-struct PortRange {
-    int first;
-    int last;
-};
+}  // namespace
 
-// The ports that a listener may have to which any is good.
 std::optional<PortRange> port_range() {
     const auto text = environment(range_variable);
     if (!text) return std::nullopt;
@@ -47,6 +43,8 @@ std::optional<PortRange> port_range() {
                 cat("environment variable ", range_variable, " is \"", *text,
                     "\", not a port or two like 30000-30100, from 1 to ", highest_port));
 }
+
+namespace {
 
 // At any port that will do. `listen_at` gives no sockets where its port is taken at one of several
 // addresses, and throws where it is taken at the first.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,6 +70,14 @@ private:
     Descriptor descriptor_;
     std::string peer_;  // "host:port", for messages
 };
+
+struct PortRange {
+    int first;
+    int last;
+};
+// TUTTI_PORT_RANGE: the ports that a listener may have to which any is good. Throws
+// INVALID_ARGUMENT if that is malformed.
+std::optional<PortRange> port_range();
 
 class ListenSocket {
 public:

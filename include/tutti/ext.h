@@ -243,6 +243,13 @@ typedef struct tutti_backend_host {
      */
     tutti_status (*all_ended)(const tutti_backend_place* place, int32_t* out_ended,
                               tutti_error* error);
+    /** Between a call with 1 and one with 0, on one thread: no fork comes, and no descriptor that
+     *  is opened has a number below 3, which may be free because the program has closed it. Short.
+     */
+    void (*opening)(int32_t begins);
+    /** Inside that: a descriptor that has been opened, which a child of fork is to close. Nothing
+     *  is to be said when it is closed. */
+    void (*opened)(int32_t descriptor);
 } tutti_backend_host;
 
 /** Where a backend is opened: one rank of a group. Valid during `open` or `split`; `host`, `store`
@@ -268,6 +275,10 @@ struct tutti_backend_place {
     void* host_data; /**< the host's own */
     const char* group_name; /**< by which errors name the group, for people: any text, which another
                                  group may have as well; "": of no group */
+    const char* address;    /**< numeric, of this host: where the other ranks reach this one, if the
+                                 backend makes connections of its own; NULL: that is not known */
+    int32_t first_port;     /**< it listens at one from here ... */
+    int32_t last_port;      /**< ... to here, both included; 0: at any */
 };
 
 /** A backend. The functions return TUTTI_OK or a failure, of which they may write the message, rank

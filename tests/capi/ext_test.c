@@ -291,7 +291,7 @@ static void exchange_messages(rank_context* me) {
         RANK_STATUS(me, tutti_recv(me->group, &in, 0, 7, &soon, &source, NULL, &me->error),
                     TUTTI_ERR_TIMEOUT);
         RANK_SAYS(me, "recv from rank 0 (tag 7) on group");
-        RANK_SAYS(me, "timed out after 20 ms");
+        RANK_SAYS(me, "timed out waiting for a message of rank 0");
         RANK_OK(me, tutti_recv(me->group, &in, 0, 7, NULL, NULL, &work, &me->error));
         RANK_OK(me, tutti_work_cancel(work, &cancelled, &me->error));
         RANK_EXPECT(me, cancelled == 1);

@@ -1,6 +1,7 @@
 #include "host.hpp"
 
 #include <cstring>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "base/mutex.hpp"
+#include "base/open_descriptors.hpp"
 #include "reduce/reduce.hpp"
 
 namespace tutti::ext {
@@ -116,6 +118,21 @@ tutti_status tell_mismatch(const tutti_backend_call* raw, int32_t peer, const vo
         error, [&] { throw Error(mismatch(peer, print, posted.rank(), ours, posted.sequence())); });
 }
 
+// The thread that opens something is the one that ends it.
+thread_local std::optional<Opening> opening_here;
+
+void opening(int32_t begins) {
+    if (begins != 0) {
+        if (!opening_here) opening_here.emplace();
+    } else {
+        opening_here.reset();
+    }
+}
+
+void opened(int32_t descriptor) {
+    track_open(descriptor);
+}
+
 }  // namespace
 
 void finish(const tutti_backend_call* raw, tutti_status code, int32_t source,
@@ -144,6 +161,8 @@ const tutti_backend_host& host() {
         .stream = stream,
         .enqueued = enqueued,
         .all_ended = all_ended,
+        .opening = opening,
+        .opened = opened,
     };
     return functions;
 }

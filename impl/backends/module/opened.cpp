@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "capabilities.hpp"
+#include "membership/common_address.hpp"
 #include "place.hpp"
 
 namespace tutti::ext {
@@ -68,6 +69,15 @@ void Opened::open(const BackendPlace& at) {
     };
     Place place(gather, *this, at.deadline, at.settings);
     place.be_in(at, store_.get());
+    if (!can_.foreign_peers && can_.devices.has(TUTTI_CPU)) {
+        const std::string address =
+            membership::common_address(at.membership, key + "address", at.deadline);
+        place.be_reached_at(address, at.membership.world().routes());
+    }
+    // A call that needs the thread of alarms shall not fail for it.
+    if (can_.completion == Completion::Inline) {
+        deadlines_->clear(deadlines_->set(Deadline::after_ms(grace_ms), [] {}));
+    }
     table_.open(cat("opening backend \"", name_, "\": "), place.raw());
 }
 
@@ -220,7 +230,11 @@ void Opened::abort(const Status& status) noexcept {
     const auto gives_up = [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->give_up_calls();
     };
-    abort_alarm_ = deadlines_->set(Deadline::after_ms(grace_ms), gives_up);
+    try {
+        abort_alarm_ = deadlines_->set(Deadline::after_ms(grace_ms), gives_up);
+    } catch (...) {  // then nothing is given up
+        log(LogLevel::Error, "the end of an abort is not watched: ", current_status().message);
+    }
     table_.abort(status);
 }
 

@@ -7,6 +7,7 @@
 #include "backend/backend_place.hpp"
 #include "ext/tables.hpp"
 #include "host.hpp"
+#include "membership/world.hpp"
 #include "store/user_store.hpp"
 
 namespace tutti::ext {
@@ -38,12 +39,18 @@ public:
         raw_.group_name = group_name_.c_str();
         raw_.store = store;
     }
+    void be_reached_at(const std::string& address, const Routes& routes) {
+        address_ = address;
+        raw_.address = address_.c_str();
+        raw_.first_port = routes.first_port;
+        raw_.last_port = routes.last_port;
+    }
     [[nodiscard]] const tutti_backend_place* raw() const { return &raw_; }
 
 private:
     PlaceLinks links_;
     const std::string settings_;
-    std::string group_, group_name_;
+    std::string group_, group_name_, address_;
     tutti_backend_place raw_{};
 };
 

@@ -53,7 +53,8 @@ PostedCall::PostedCall(const Send& message, const Deadline& deadline, int rank,
       deadline_(deadline),
       work_(std::move(work)),
       begun_(message.begun),
-      inputs_(tutti_piece{const_cast<void*>(message.buffer.data), message.buffer.count}) {
+      inputs_(tutti_piece{const_cast<void*>(message.buffer.data), message.buffer.count}),
+      memory_(message.memory) {
     begin(message.buffer.dtype, message.buffer.device, deadline);
     raw_.kind = TUTTI_CALL_SEND;
     raw_.root = -1;

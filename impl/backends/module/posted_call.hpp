@@ -68,6 +68,7 @@ private:
     std::vector<std::unique_ptr<PostedCall>> parts_;
     std::vector<const tutti_backend_call*> part_pointers_;
     std::shared_ptr<void> attached_;
+    const std::shared_ptr<const void> memory_;  // that a send keeps; null: none
     std::atomic<Ending> ending_{Ending::None};
 };
 

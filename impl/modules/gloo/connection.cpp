@@ -3,19 +3,25 @@
 // a number for each pair.
 #include "connection.hpp"
 
+#include <fcntl.h>
 #include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
+#include <linux/filter.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "descriptors.hpp"
 #include "worker.hpp"
 
 namespace tutti::gloo_module {
@@ -102,7 +108,36 @@ Published decode(const Bytes& bytes, int rank, int size) {
     return all;
 }
 
-std::shared_ptr<gloo::transport::Device> make_device(const Settings& settings, bool is_alone) {
+// Gloo lets a thread fail that finds no descriptor: so there must be as many as it opens, for the
+// device, and for each connection one that may be accepted for a moment longer than it is known.
+void check_descriptors(int ranks) {
+    constexpr int of_a_device = 8;
+    std::vector<int> held;
+    int number = 0;
+    {
+        const Opening opening;
+        while (number == 0 && static_cast<int>(held.size()) < of_a_device + ranks) {
+            const int one = ::open("/", O_PATH | O_CLOEXEC);
+            if (one < 0) number = errno;
+            if (one >= 0) held.push_back(one);
+        }
+        for (const int one : held) ::close(one);
+    }
+    if (number == 0) return;
+    throw Failure{.status = TUTTI_ERR_OUT_OF_MEMORY,
+                  .why = std::string("making Gloo's connections: ") + std::strerror(number),
+                  .number = number};
+}
+
+// All that should call has called: what comes now is dropped.
+void seal(int listening) {
+    sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    const sock_fprog program{1, &drop};
+    ::setsockopt(listening, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+// For ranks of PyTorch, which choose so.
+gloo::transport::tcp::attr attributes_by_environment(const Settings& settings) {
     gloo::transport::tcp::attr wanted;
     wanted.iface = settings.interface_name;
     for (const char* const variable : {"TUTTI_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}) {
@@ -111,21 +146,65 @@ std::shared_ptr<gloo::transport::Device> make_device(const Settings& settings, b
         const std::string_view names = value;  // of several the first
         wanted.iface = names.substr(0, names.find(','));
     }
-    if (is_alone) wanted.iface.clear();
-    const auto open = [&] { return gloo::transport::tcp::CreateDevice(wanted); };
+    return wanted;
+}
+
+std::shared_ptr<gloo::transport::tcp::Device> listen(const gloo::transport::tcp::attr& wanted,
+                                                     int first_port, int last_port) {
+    using gloo::transport::tcp::Device;
+    const auto attributes = gloo::transport::tcp::CreateDeviceAttr(wanted);
+    if (last_port == 0) return std::make_shared<Device>(attributes, false);
+    for (int port = first_port; port <= last_port; ++port) {
+        want_port(port);
+        std::shared_ptr<Device> device;
+        try {
+            device = std::make_shared<Device>(attributes, false);
+        } catch (const std::system_error&) {
+            want_port(0);
+            throw;
+        } catch (const std::exception&) {  // the port is taken
+        }
+        want_port(0);
+        if (device) return device;
+    }
+    throw Failure{TUTTI_ERR_NETWORK, "no port of TUTTI_PORT_RANGE=" + std::to_string(first_port) +
+                                         "-" + std::to_string(last_port) +
+                                         " can be had: each group over gloo takes one"};
+}
+
+std::shared_ptr<gloo::transport::Device> make_device(const tutti_backend_place& place,
+                                                     const Settings& settings) {
+    gloo::transport::tcp::attr wanted;
+    const bool is_chosen = !settings.interface_name.empty();
+    const bool is_alone = place.size == 1;
+    if (is_alone) {
+        wanted.hostname = "127.0.0.1";
+    } else if (place.address == nullptr || is_chosen) {
+        wanted = attributes_by_environment(settings);
+    } else {
+        wanted.hostname = place.address;
+    }
     const BlockedSignals blocked;
+    const int last_port = is_alone ? 0 : place.last_port;
     try {
-        if (is_alone) wanted.hostname = "127.0.0.1";
-        return open();
+        return listen(wanted, place.first_port, last_port);
+    } catch (const std::system_error& error) {  // of Gloo's thread
+        throw Failure{.status = TUTTI_ERR_OUT_OF_MEMORY,
+                      .why = std::string("starting Gloo's thread: ") + error.what(),
+                      .number = error.code().value()};
     } catch (const std::exception& error) {
+        const std::string reason = error.what();
         if (!wanted.iface.empty()) {
             throw Failure{TUTTI_ERR_NETWORK, "the network interface \"" + wanted.iface +
-                                                 "\" cannot be used: " + error.what()};
+                                                 "\" cannot be used: " + reason};
+        }
+        if (!wanted.hostname.empty()) {
+            throw Failure{TUTTI_ERR_NETWORK, "cannot listen at " + wanted.hostname + ": " + reason};
         }
     }
     // The name of this host has no address.
     wanted.hostname = "127.0.0.1";
-    return open();
+    return listen(wanted, place.first_port, last_port);
 }
 
 // Returns what all ranks publish, by the host's all_gather.
@@ -237,7 +316,7 @@ Settings read_settings(const char* text) {
             settings.interface_name = one.substr(interface.size());
         } else {
             throw Failure{TUTTI_ERR_INVALID_ARGUMENT,
-                          "gloo has no setting \"" + std::string(one) +
+                          "gloo has no setting \"" + std::string(one.substr(0, one.find('='))) +
                               "\", only interface=NAME and peers=pytorch"};
         }
     }
@@ -246,7 +325,10 @@ Settings read_settings(const char* text) {
 
 Connection connect(const tutti_backend_place& place, const Settings& settings) {
     Connection made;
-    made.device = make_device(settings, place.size == 1);
+    set_host(*place.host);
+    check_descriptors(place.size);
+    made.device = make_device(place, settings);
+    const int listening = last_listening_descriptor();
     made.context = made.device->createContext(place.rank, place.size);
     const int64_t time = place.timeout_ms < 0 ? max_connect_ms : place.timeout_ms / 5;
     made.context->setTimeout(
@@ -265,7 +347,10 @@ Connection connect(const tutti_backend_place& place, const Settings& settings) {
         is_foreign ? meet_in_store(place, encode(own)) : meet_by_host(place, encode(own));
     try {
         connect_pairs(*made.context, of_ranks);
-        if (!is_foreign) meet_by_host(place, {});  // all are connected, or all fail
+        if (!is_foreign) {
+            meet_by_host(place, {});  // all are connected, or all fail
+            seal(listening);
+        }
     } catch (...) {
         // Gloo's listener may still call back into a pair that is not connected.
         dynamic_cast<gloo::transport::tcp::Device&>(*made.device).shutdown();

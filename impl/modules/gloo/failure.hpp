@@ -16,11 +16,13 @@ struct Failure {
     std::string why{};
     int rank = -1;     // at fault; -1: unknown
     int awaited = -1;  // by the wait that was ended; -1: none
+    int number = 0;    // errno
 };
 
 inline tutti_status report(const Failure& failure, tutti_error* error) noexcept {
     if (error != nullptr) {
         error->rank = failure.rank;
+        error->system_errno = failure.number;
         const size_t length = std::min(failure.why.size(), sizeof error->message - 1);
         std::memcpy(error->message, failure.why.data(), length);
         error->message[length] = '\0';

@@ -102,7 +102,10 @@ void Messages::match(const tutti_backend_call* call, const Arrived& arrived, End
     const Frame& frame = arrived.frame;
     const int64_t bytes = call->outputs->count * call->element_size;
     if (frame.dtype != call->dtype || frame.bytes != bytes) {
-        if (frame.kind == Announce) queue(arrived.source, {Refuse, 0, 0, 0, 0, frame.id});
+        if (arrived.source != rank_) {
+            const uint32_t answer = frame.kind == Announce ? Refuse : Taken;
+            queue(arrived.source, {answer, 0, 0, 0, 0, frame.id});
+        }
         ends.push_back(
             {call,
              {TUTTI_ERR_MISMATCH,
@@ -119,6 +122,7 @@ void Messages::match(const tutti_backend_call* call, const Arrived& arrived, End
         fetcher_.add([this, key] { fetch(key); });
         return;
     }
+    if (arrived.source != rank_) queue(arrived.source, {Taken, 0, 0, 0, 0, frame.id});
     if (bytes > 0) std::memcpy(call->outputs->data, arrived.data.data(), arrived.data.size());
     ends.push_back({call, {}, arrived.source});
 }
@@ -129,22 +133,32 @@ void Messages::take_answer(int source, const Frame& frame, Ends& ends) {
         has_heard_[static_cast<size_t>(source)] = true;
         return;
     }
+    if (frame.kind == Withdrawn) {
+        return end_sent(source, frame.id, {TUTTI_ERR_ABORTED, "it was cancelled"}, ends);
+    }
+    if (frame.kind == Refuse || frame.kind == Taken) return end_sent(source, frame.id, {}, ends);
     const auto found = sent_.find(frame.id);
     if (found == sent_.end() || found->second->peer != source) return;  // it was withdrawn
     const tutti_backend_call* const call = found->second;
     sent_.erase(found);
-    if (frame.kind == Refuse) {
-        ends.push_back({call, {}});
-        return;
-    }
     ++unsent_;
     sender_.add([this, source, id = frame.id, call] { transmit_data(source, id, call); });
 }
 
+void Messages::end_sent(int destination, uint64_t id, const Failure& failure, Ends& ends) {
+    const auto found = sent_.find(id);
+    if (found == sent_.end() || found->second->peer != destination) return;
+    ends.push_back({found->second, failure});
+    sent_.erase(found);
+}
+
 void Messages::take_withdrawal(int source, uint64_t id) {
-    std::erase_if(arrived_, [&](const Arrived& one) {
-        return one.source == source && one.frame.kind == Announce && one.frame.id == id;
-    });
+    const auto waiting = std::ranges::find_if(
+        arrived_, [&](const Arrived& one) { return one.source == source && one.frame.id == id; });
+    if (waiting != arrived_.end()) {
+        if (waiting->frame.kind == Short) queue(source, {Withdrawn, 0, 0, 0, 0, id});
+        arrived_.erase(waiting);
+    }
     const auto found = fetches_.find({source, id});
     if (found == fetches_.end()) return;
     found->second.is_withdrawn = true;

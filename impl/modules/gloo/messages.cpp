@@ -3,6 +3,7 @@
 #include <gloo/common/error.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -106,12 +107,14 @@ void Messages::send(const tutti_backend_call* call) {
                           gloo_module::bytes_of(call->inputs->data, static_cast<size_t>(bytes))},
                          ends);
         } else if (bytes <= static_cast<int64_t>(max_short)) {
+            frame.id = ++last_id_;
             std::vector<char> whole = gloo_module::bytes_of(&frame, sizeof frame);
             const auto* const data = static_cast<const char*>(call->inputs->data);
             if (bytes > 0) whole.insert(whole.end(), data, data + bytes);
+            sent_.emplace(frame.id, call);
             ++unsent_;
-            sender_.add([this, peer = call->peer, whole = std::move(whole), call] {
-                transmit(peer, whole, call);
+            sender_.add([this, peer = call->peer, whole = std::move(whole), id = frame.id] {
+                transmit(peer, whole, id);
             });
         } else {
             frame.kind = Announce;
@@ -127,7 +130,8 @@ void Messages::send(const tutti_backend_call* call) {
 void Messages::queue(int peer, const Frame& frame) {
     ++unsent_;
     sender_.add([this, peer, frame] {
-        transmit(peer, gloo_module::bytes_of(&frame, sizeof frame), nullptr);
+        transmit(peer, gloo_module::bytes_of(&frame, sizeof frame),
+                 frame.kind == Announce ? frame.id : 0);
     });
 }
 
@@ -163,18 +167,23 @@ Failure Messages::settled(const Failure& failure) const {
     return failure;
 }
 
-// Runs on the sender's thread.
-void Messages::transmit(int peer, const std::vector<char>& frame, const tutti_backend_call* call) {
+// Runs on the sender's thread. `id`: of the message that the frame is of, which ends if it cannot
+// leave; 0: of none.
+void Messages::transmit(int peer, const std::vector<char>& frame, uint64_t id) {
     const Failure failure = failure_of([&] {
         const auto buffer =
             context_->createUnboundBuffer(const_cast<char*>(frame.data()), frame.size());
         buffer->send(peer, frame_slot);
         buffer->waitSend();
     });
-    if (call != nullptr) finish({{call, failure}});
-    const std::lock_guard lock(mutex_);
-    --unsent_;
-    changed_.notify_all();
+    Ends ends;
+    {
+        const std::lock_guard lock(mutex_);
+        if (failure.status != TUTTI_OK && id != 0) end_sent(peer, id, failure, ends);
+        --unsent_;
+        changed_.notify_all();
+    }
+    finish(ends);
 }
 
 // Runs on the sender's thread. The receiver waits for the data.
@@ -249,7 +258,8 @@ void Messages::fetch(Key key) {
     finish(ends);
 }
 
-// Takes back a message whose data have not begun to move, or a receive that has no message yet.
+// Takes back a message whose data have not begun to move, or a receive that has no message yet. The
+// receiver says whether a short message has come to its receive meanwhile.
 int32_t Messages::cancel(const tutti_backend_call* call) {
     {
         const std::lock_guard lock(mutex_);
@@ -258,6 +268,7 @@ int32_t Messages::cancel(const tutti_backend_call* call) {
             if (one->second != call) continue;
             is_found = true;
             queue(call->peer, {Withdraw, 0, 0, 0, 0, one->first});
+            if (size_of(*call->inputs, *call) <= static_cast<int64_t>(max_short)) return 1;
             sent_.erase(one);
             break;
         }
@@ -273,7 +284,12 @@ void Messages::leave(uint64_t last_sequence) {
     if (size_ == 1) return;
     const auto until = std::chrono::steady_clock::now() + time_to_leave;
     std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, until, [this] { return sent_.empty() || gate_.is_closed(); });
+    // Short ones need no receive: their data are in the frames.
+    const auto is_long = [](const auto& one) {
+        return size_of(*one.second->inputs, *one.second) > static_cast<int64_t>(max_short);
+    };
+    changed_.wait_until(lock, until,
+                        [&] { return std::ranges::none_of(sent_, is_long) || gate_.is_closed(); });
     for (int rank = 0; rank < size_; ++rank) {
         if (rank == rank_ || is_gone_[static_cast<size_t>(rank)]) continue;
         queue(rank, {Goodbye, 0, 0, 0, static_cast<int64_t>(last_sequence), 0});

@@ -1,7 +1,8 @@
 // Messages between two ranks of a group, among tutti's ranks. Stock Gloo ends the process if a
 // message is longer than its receive, and cannot take a message back. So every message begins with
 // a frame, which one thread of the group always receives: short data are in it; long data follow
-// when the receiver has found their receive. post() and cancel() may be called on any thread.
+// when the receiver has found their receive. A send ends when its message has found its receive.
+// post() and cancel() may be called on any thread.
 #pragma once
 
 #include <gloo/context.h>
@@ -44,14 +45,24 @@ public:
     void abort(const Failure& why);
 
 private:
-    enum Kind : uint32_t { Short, Announce, Ready, Refuse, Withdraw, Goodbye, GoodbyeHeard };
+    enum Kind : uint32_t {
+        Short,         // a message whose data are in the frame
+        Announce,      // a long one
+        Taken,         // the short message has its receive
+        Ready,         // the long message has its receive, and its data are awaited
+        Refuse,        // the long message does not fit its receive
+        Withdraw,      // the message is taken back, of a short one if it has no receive yet
+        Withdrawn,     // it was, of a short one
+        Goodbye,       // nothing comes any more
+        GoodbyeHeard,  // or goes there
+    };
     struct Frame {
         uint32_t kind;
         int32_t tag;
         uint32_t dtype;
         uint32_t reserved;
         int64_t bytes;  // of the data; of a goodbye the last sequence number
-        uint64_t id;    // of a long message, given by its sender
+        uint64_t id;    // of the message, given by its sender
     };
     static constexpr size_t max_short = 4096;
     // Gloo's own functions have the prefixes 1 to 8.
@@ -85,9 +96,10 @@ private:
     void take_goodbye(int source, uint64_t last, Ends& ends);
     void take_answer(int source, const Frame& frame, Ends& ends);
     void take_withdrawal(int source, uint64_t id);
+    void end_sent(int destination, uint64_t id, const Failure& failure, Ends& ends);
     void match(const tutti_backend_call* call, const Arrived& arrived, Ends& ends);
     void fetch(Key key);
-    void transmit(int peer, const std::vector<char>& frame, const tutti_backend_call* call);
+    void transmit(int peer, const std::vector<char>& frame, uint64_t id);
     void transmit_data(int peer, uint64_t id, const tutti_backend_call* call);
     void queue(int peer, const Frame& frame);
     // A receive from any rank is one from any other rank.
@@ -109,7 +121,7 @@ private:
     std::condition_variable changed_;
     std::list<const tutti_backend_call*> waiting_;        // receives, as they were posted
     std::list<Arrived> arrived_;                          // as they came
-    std::map<uint64_t, const tutti_backend_call*> sent_;  // announced, not yet wanted
+    std::map<uint64_t, const tutti_backend_call*> sent_;  // that have no receive yet
     std::map<Key, Fetch> fetches_;
     uint64_t last_id_ = 0;
     int unsent_ = 0;               // jobs of the sender

@@ -1,6 +1,8 @@
 // The table of the backend. Any thread calls its functions.
 #include <gloo/common/error.h>
 
+#include <system_error>
+
 #include "group.hpp"
 
 namespace tutti::gloo_module {
@@ -16,6 +18,11 @@ tutti_status guard(tutti_error* error, Body&& body) noexcept {
         return report(failure, error);
     } catch (const std::bad_alloc&) {
         return TUTTI_ERR_OUT_OF_MEMORY;
+    } catch (const std::system_error& fault) {  // of a thread
+        return report({.status = TUTTI_ERR_OUT_OF_MEMORY,
+                       .why = std::string("starting a thread: ") + fault.what(),
+                       .number = fault.code().value()},
+                      error);
     } catch (const std::exception& fault) {
         return report({TUTTI_ERR_BACKEND, fault.what()}, error);
     }
