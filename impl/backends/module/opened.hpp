@@ -41,7 +41,7 @@ public:
     // The same for a call of an inline backend, which is over then.
     void run(PostedCall& call);
     bool cancel(const Work& receive) noexcept;
-    // Of an inline call: its time is up, or it has made no progress for a while.
+    // The time of an inline call is up, or it has made no progress for a while.
     void end_late(const PostedCall& call) noexcept;
     void report_stall(const PostedCall& call) noexcept;
     [[nodiscard]] const std::shared_ptr<Alarm>& deadlines() const { return deadlines_; }

@@ -1,4 +1,4 @@
-// What the module opens is opened as the host opens things: closed when the program executes
+// Descriptors of the module are opened as the host opens things: closed when the program executes
 // another one and in a child of fork, and with no number of a standard stream. Any thread.
 #pragma once
 

@@ -89,7 +89,7 @@ ssize_t __wrap_recv(int descriptor, void* data, size_t bytes, int flags) {
 // A module has no log: what matters is in the error of the call.
 void tutti_gloo_log(int /*level*/, const char* /*message*/) {}
 
-// Whoever is at the other end may have closed it.
+// The other end may have closed it.
 ssize_t tutti_gloo_writev(int descriptor, const iovec* pieces, int count) {
     has_moved = true;
     msghdr message{};
