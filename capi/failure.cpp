@@ -25,7 +25,8 @@ std::vector<int> read_excluded(const int32_t* ranks, int64_t given_count,
         capi::refuse("ranks_to_exclude is NULL but count is ", count);
     }
     if (count == 0) return {};
-    std::vector<int> excluded = tutti::checked_ranks({ranks, count}, group.size());
+    std::vector<int> excluded =
+        tutti::checked_ranks({ranks, count}, group.size(), 0, "ranks_to_exclude");
     if (std::ranges::binary_search(excluded, group.rank())) {
         capi::refuse("ranks_to_exclude has this rank, ", group.rank(),
                      "; only ranks that are not excluded call");

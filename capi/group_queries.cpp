@@ -127,7 +127,9 @@ tutti_status tutti_get_failed_ranks(tutti_group* group, int32_t* out_ranks, int6
 
 int32_t tutti_get_pg_count(void) {
     const capi::GroupPin pin = capi::find_group(TUTTI_GROUP_WORLD);
-    return pin ? static_cast<int32_t>(pin->tree().size()) + 1 : 0;
+    if (!pin) return 0;
+    const bool is_first = pin->first().get() == pin.get();  // it is not in the tree
+    return static_cast<int32_t>(pin->tree().size()) + (is_first ? 1 : 0);
 }
 
 const char* tutti_get_default_backend_for_device(const char* device) {

@@ -25,18 +25,19 @@ std::string ranks_text(std::span<const int> ranks) {
     return text;
 }
 
-std::vector<int> checked_ranks(std::span<const int> ranks, int size, size_t first) {
+std::vector<int> checked_ranks(std::span<const int> ranks, int size, size_t first,
+                               const char* name) {
     std::vector<int> places(static_cast<size_t>(size), -1);
     for (size_t at = 0; at < ranks.size(); ++at) {
         const int rank = ranks[at];
         if (rank < 0 || rank >= size) {
-            throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("ranks[", first + at, "] is ", rank,
+            throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(name, "[", first + at, "] is ", rank,
                                                         "; the group has ranks 0 to ", size - 1));
         }
         int& place = places[static_cast<size_t>(rank)];
         if (place >= 0) {
-            throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat("ranks[", first + at, "] is ", rank,
-                                                        ", which is ranks[", place, "] too"));
+            throw Error(TUTTI_ERR_INVALID_ARGUMENT, cat(name, "[", first + at, "] is ", rank,
+                                                        ", which is ", name, "[", place, "] too"));
         }
         place = static_cast<int>(first + at);
     }

@@ -14,7 +14,9 @@ std::vector<int> all_ranks(int size);
 std::string ranks_text(std::span<const int> ranks);
 
 // Sorted. INVALID_ARGUMENT naming the element ("ranks[2] is 9; ...") for one that is not a rank of
-// a group of `size`, or occurs twice. `first` is the index of the first in the caller's array.
-std::vector<int> checked_ranks(std::span<const int> ranks, int size, size_t first = 0);
+// a group of `size`, or occurs twice. `first` is the index of the first in the caller's array,
+// which is called `name`.
+std::vector<int> checked_ranks(std::span<const int> ranks, int size, size_t first = 0,
+                               const char* name = "ranks");
 
 }  // namespace tutti

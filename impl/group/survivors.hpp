@@ -1,6 +1,6 @@
 // The calls that ranks can make of a group that has failed, whoever dies meanwhile: to make a group
-// of those that live, and to agree on a value. The caller's thread; one at a time, in the same order
-// on all ranks that live.
+// of those that live, and to agree on a value. The caller's thread; one at a time, in the same
+// order on all ranks that live.
 #pragma once
 
 #include <cstdint>

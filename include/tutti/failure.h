@@ -41,7 +41,7 @@ TUTTI_API void tutti_shrink_options_init(tutti_shrink_options* options, size_t s
 /** Makes a group of those ranks of `group` that are alive. It works whether or not `group` has
  *  failed, needs no store, and survives deaths during the call, also of rank 0. Every rank that is
  *  alive and not excluded calls it. They all get the same group, or all get an error and may call
- *  again. The ranks keep their order. Afterwards calls on `group` fail with ABORTED, on the excluded
+ *  again. The ranks keep their order. Afterwards calls on `group` fail with ABORTED, on excluded
  *  ranks as well; still destroy and release it. Everything works in the new group: calls, groups
  *  made from it, meshes, reducers, and further shrinking. It ends at the latest with the default
  *  group, or the group from tutti_group_create, that `group` was made from.
@@ -60,8 +60,8 @@ TUTTI_API void tutti_shrink_options_init(tutti_shrink_options* options, size_t s
  *  Blocks:  until all ranks that are alive and not excluded have called, up to the timeout
  *  Threads: any, one at a time for each `group`
  *  Fails:   INVALID_ARGUMENT (also: no rank of a healthy group is lost or excluded),
- *           INVALID_HANDLE; ABORTED (on a rank that the others exclude or took for dead; fewer ranks
- *           than min_size are left); MISMATCH (the ranks exclude different ones, or call
+ *           INVALID_HANDLE; ABORTED (on a rank that the others exclude or took for dead; fewer
+ *           ranks than min_size are left); MISMATCH (the ranks exclude different ones, or call
  *           different functions); TIMEOUT (names the ranks that have not called); UNSUPPORTED
  *           (ranks of another library); errors of opening the new group's backend
  *  Source:  torch.distributed.distributed_c10d.shrink_group
