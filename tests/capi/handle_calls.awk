@@ -118,7 +118,7 @@ BEGIN {
         sample[nouns[i] "**"] = "&out." substr(nouns[i], length("tutti_") + 1)
     }
     split("call coalescing destroy group memory new_group store store_call tcp_store spawn object" \
-          " reduce_op reducer power_sgd", options)
+          " reduce_op reducer power_sgd shrink", options)
     for (i in options) {
         type = "tutti_" options[i] "_options*"
         sample[type] = sample["const " type] = "NULL"
