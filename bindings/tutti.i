@@ -31,6 +31,7 @@ typedef unsigned long size_t;
 %include <tutti/group.h>
 %include <tutti/collectives.h>
 %include <tutti/point_to_point.h>
+%include <tutti/failure.h>
 %include <tutti/memory.h>
 %include <tutti/mesh.h>
 %include <tutti/multigpu.h>

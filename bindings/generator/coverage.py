@@ -18,7 +18,7 @@ import headers
 
 OPTIONS = {f"tutti_{noun}_options_init" for noun in (
     "tcp_store", "store", "store_call", "group", "new_group", "destroy", "call", "coalescing",
-    "memory", "reduce_op", "object", "reducer", "power_sgd", "spawn")}
+    "memory", "reduce_op", "object", "reducer", "power_sgd", "shrink", "spawn")}
 DEFAULTS = OPTIONS | {"tutti_error_init", "tutti_bucket_init"}
 TENSORS = {"tutti_buffer_from_dlpack", "tutti_buffer_from_dlpack_versioned"}
 SPAWN = {"tutti_spawn", "tutti_spawn_options_init"}

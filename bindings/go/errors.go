@@ -98,6 +98,7 @@ var goNames = strings.NewReplacer(
 	"buffer_count", "len(buffers)", "src_tensor", "srcTensor", "dst_tensor", "dstTensor",
 	"input_split_count", "len(inputSplits)", "input_split_sizes", "inputSplits",
 	"output_split_count", "len(outputSplits)", "output_split_sizes", "outputSplits",
+	"ranks_to_exclude", "ranksToExclude", "min_size", "MinSize",
 	"rank_count", "len(ranks)", "split_count", "len(lists)", "max_bytes", "MaxBytes",
 	"options.stream is", "Device.Stream is", "options.stream must be NULL",
 	"Device.Stream must be 0", "stream is given", "the stream is given",
