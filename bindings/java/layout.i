@@ -167,6 +167,11 @@ FIELD(tutti_bucket, counts)
 FIELD(tutti_bucket, parameter_count)
 FIELD(tutti_bucket, stream)
 
+LAYOUT(tutti_shrink_options)
+FIELD(tutti_shrink_options, struct_size)
+FIELD(tutti_shrink_options, min_size)
+FIELD(tutti_shrink_options, timeout_ms)
+
 LAYOUT(tutti_spawn_options)
 FIELD(tutti_spawn_options, struct_size)
 FIELD(tutti_spawn_options, keep_environment)

@@ -52,6 +52,7 @@ typedef unsigned long size_t;
 %ignore tutti_power_sgd_options;
 %ignore tutti_reduce_op_options;
 %ignore tutti_reducer_options;
+%ignore tutti_shrink_options;
 %ignore tutti_spawn_options;
 %ignore tutti_store_call_options;
 %ignore tutti_store_options;

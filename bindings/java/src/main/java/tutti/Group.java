@@ -146,6 +146,71 @@ public final class Group extends AsyncCalls {
                 out, arena.error())));
     }
 
+    /** Makes a group of those ranks of this one that are alive, whether or not it has failed, and
+     *  without a store; ranks may also die during the call. Every rank that is alive and not
+     *  excluded calls it. All get the same group, or all get an error and may call again. The ranks
+     *  keep their order. Afterwards calls on this group fail with {@link Status#ABORTED}, on the
+     *  excluded ranks as well; it is still to be closed. The default group is another one
+     *  afterwards: each object of it goes on to work, with a new rank and size.
+     *  @param ranksToExclude  of this group, which shall not be members though they may be alive,
+     *                         the same on all ranks that call; null: none. Ranks that died or left
+     *                         are excluded anyway
+     *  @param description     what errors call the group; null: this one's name and the new size
+     *  @param options         null: defaults
+     *  @return the new group; that of {@link Tutti#world} if this is the default group */
+    public Group shrink(int[] ranksToExclude, String description, ShrinkOptions options) {
+        boolean isWorld = core == Core.WORLD;
+        long made = core.number((arena, group, out) -> Raw.tutti_shrink_group(
+                group, arena.ints(ranksToExclude),
+                ranksToExclude == null ? 0 : ranksToExclude.length, ShrinkOptions.flags(options),
+                arena.string("description", description), ShrinkOptions.struct(arena, options),
+                isWorld ? 0 : out, arena.error()));
+        return isWorld ? new Group(core) : made(made);
+    }
+
+    /** {@link #shrink(int[], String, ShrinkOptions)} with its defaults. */
+    public Group shrink(int... ranksToExclude) {
+        return shrink(ranksToExclude, null, null);
+    }
+
+    /** Agrees on a value among the ranks of this group that are alive, for instance whether a step
+     *  has succeeded everywhere. It works whether or not the group has failed; ranks may also die
+     *  during the call, and the flags of such a rank may count. Every rank that is alive calls it,
+     *  and all get the same. The timeout is that of {@link #withTimeout}.
+     *  @param flags  the bits that this rank sets
+     *  @return the bits that all ranks have set */
+    public long agree(long flags) {
+        return core.number((arena, group, out) -> {
+            arena.putLong(out, flags);
+            return Raw.tutti_group_agree(group, out, timeoutMs, arena.error());
+        });
+    }
+
+    /** Ends the group on all its ranks: running operations end, and later ones fail, with
+     *  {@link Status#ABORTED} and the reason. So a rank that has found that the group cannot go on
+     *  frees the others from waiting for it. The group can then be shrunk. Does nothing if the group
+     *  has failed before.
+     *  @param reason  for the others' errors; null: none */
+    public void revoke(String reason) {
+        core.act((arena, group) -> Raw.tutti_group_revoke(
+                group, arena.string("reason", reason), arena.error()));
+    }
+
+    /** Ends the operations of this rank on the group at once, with {@link Status#ABORTED}, and waits
+     *  for no other rank. When it returns they use no buffer any more. Those of the other ranks fail
+     *  as with {@link #revoke}. Does nothing if the group has failed before. */
+    public void abort() {
+        core.act((arena, group) -> Raw.tutti_group_abort(group, arena.error()));
+    }
+
+    /** A work that ends when the group cannot go on: its failure says why, and names the rank. So a
+     *  program learns of a death without an operation on the group, for instance by
+     *  {@link Work#future}. If the group is closed first, it ends with {@link Status#ABORTED}. */
+    public Work<Void> failure() {
+        return new Work<>(core.number((arena, group, out) -> Raw.tutti_group_failure(
+                group, out, arena.error())), new Borrowed(), null, null, false);
+    }
+
     /** Gives every rank memory that the other ranks of its host read in place; every rank of this
      *  group calls it. The memory is zero and aligned to 4096 bytes. It stays until it is closed,
      *  also after the group's end. The timeout is that of {@link #withTimeout}.
