@@ -40,6 +40,7 @@ include("reduce_op.jl")
 include("group.jl")
 include("memory.jl")
 include("issue.jl")
+include("failure.jl")
 include("collectives.jl")
 include("pieces.jl")
 include("multigpu.jl")
@@ -64,6 +65,7 @@ export Group, WORLD, NON_MEMBER, init_process_group, destroy_process_group, is_i
     new_group, split_group, get_rank, get_world_size, get_backend, is_member, is_reproducible,
     get_group_rank, get_global_rank, get_process_group_ranks, get_pg_count, get_name,
     get_backend_config, get_bound_device, get_failed_ranks
+export shrink_group, agree, revoke, abort, failure
 export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, cancel, op_type,
     sequence_number, duration, synchronize
 export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR

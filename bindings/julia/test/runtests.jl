@@ -7,8 +7,8 @@ using Tutti: Raw
 include("on_ranks.jl")
 
 files = isempty(ARGS) ?
-    ["raw", "store", "group", "collectives", "pieces", "buffer", "reduce_op", "work", "tasks",
-     "point_to_point", "object", "object_collectives", "mesh", "memory", "reducer", "device",
+    ["raw", "store", "group", "failure", "collectives", "pieces", "buffer", "reduce_op", "work",
+     "tasks", "point_to_point", "object", "object_collectives", "mesh", "memory", "reducer", "device",
      "errors", "log"] : ARGS
 
 @testset "Tutti" begin
