@@ -108,6 +108,11 @@ impl Group {
         Group { stream: Stream(stream), ..self.clone() }
     }
 
+    /// The timeout of [`Group::with_timeout`].
+    pub(crate) fn limit(&self) -> Timeout {
+        self.timeout
+    }
+
     /// The stream of [`Group::with_stream`].
     pub(crate) fn stream(&self) -> *mut c_void {
         self.stream.0
@@ -195,12 +200,29 @@ impl Group {
 
     /// This process's rank in the group.
     pub fn rank(&self) -> usize {
-        self.own.rank
+        self.now(raw::tutti_get_rank, self.own.rank)
     }
 
     /// How many ranks the group has.
     pub fn world_size(&self) -> usize {
-        self.own.world_size
+        self.now(raw::tutti_get_world_size, self.own.world_size)
+    }
+
+    pub(crate) fn is_world(&self) -> bool {
+        self.raw() == raw::TUTTI_GROUP_WORLD
+    }
+
+    /// A number that [`Group::shrink`] changes where this is the group of all ranks; what it was at
+    /// first if that has ended.
+    fn now(
+        &self,
+        ask: unsafe extern "C" fn(*mut raw::tutti_group) -> i32,
+        at_first: usize,
+    ) -> usize {
+        if !self.is_world() {
+            return at_first;
+        }
+        usize::try_from(unsafe { ask(self.raw()) }).unwrap_or(at_first)
     }
 
     /// The name of the group's backend, for instance "shm", also where it was chosen; nothing

@@ -4,7 +4,8 @@ mod support;
 use std::sync::{mpsc, Mutex};
 use support::{new_path, LONG};
 use tutti::{
-    DebugLevel, DeviceType, Group, GroupOptions, Init, LogLevel, Mesh, ReduceOp, Status, Store,
+    DebugLevel, DeviceType, Group, GroupOptions, Init, LogLevel, Mesh, ReduceOp, ShrinkOptions,
+    Status, Store,
 };
 
 /// One test, for what is told here depends on its order.
@@ -12,6 +13,7 @@ use tutti::{
 fn the_group_of_all_ranks_and_its_process() {
     facts();
     the_group_of_all_ranks();
+    another_group_of_all_ranks();
     debug_levels();
     the_log();
     meeting_by_an_all_gather();
@@ -70,6 +72,27 @@ fn the_group_of_all_ranks() {
     let init = Init { init_method: Some("pigeon://"), ..Init::default() };
     let error = tutti::init_process_group(&init).unwrap_err();
     assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+}
+
+fn another_group_of_all_ranks() {
+    let store = Store::hash().unwrap();
+    let options = GroupOptions::default();
+    let world = tutti::init_process_group_with_store(None, &store, 0, 1, options).unwrap();
+    let refused = world.shrink(&[], &ShrinkOptions::default()).unwrap_err();
+    assert_eq!(refused.status(), Status::INVALID_ARGUMENT, "{refused}");
+    world.revoke(Some("to try it")).unwrap();
+    assert_eq!(world.barrier().unwrap_err().status(), Status::ABORTED);
+    let again = world.shrink(&[], &ShrinkOptions::default()).unwrap();
+    assert_eq!((world.rank(), world.world_size(), tutti::pg_count()), (0, 1, 1));
+    assert_eq!((again.rank(), again.world_size()), (0, 1));
+    let mut data = [5];
+    world.all_reduce(&mut data, ReduceOp::SUM).unwrap();
+    again.all_reduce(&mut data, ReduceOp::SUM).unwrap();
+    assert_eq!(data, [5]);
+    let failure = world.failure().unwrap();
+    world.destroy().unwrap();
+    assert_eq!(failure.wait().unwrap_err().status(), Status::ABORTED);
+    assert!(!tutti::is_initialized());
 }
 
 fn debug_levels() {

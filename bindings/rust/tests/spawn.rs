@@ -1,7 +1,7 @@
 //! Processes made by fork. They are made before there is any thread, so this test has no harness.
 use tutti::{
-    init_process_group, spawn, spawn_and_go_on, Group, GroupOptions, Init, ReduceOp, SpawnOptions,
-    Status, Store,
+    init_process_group, spawn, spawn_and_go_on, Group, GroupOptions, Init, ReduceOp, ShrinkOptions,
+    SpawnOptions, Status, Store,
 };
 
 /// A rank of the processes' one group.
@@ -11,6 +11,33 @@ fn rank(local_rank: usize) -> tutti::Result<()> {
     let mut sum = [local_rank as i64 + 1];
     world.all_reduce(&mut sum, ReduceOp::SUM)?;
     assert_eq!(sum, [6]);
+    world.destroy()
+}
+
+extern "C" {
+    fn _exit(code: i32) -> !;
+}
+
+/// The others go on without rank 1, which goes without a word.
+fn survivor(local_rank: usize) -> tutti::Result<()> {
+    let world = init_process_group(&Init::default())?;
+    let failure = world.failure()?;
+    if local_rank == 1 {
+        for other in [0, 2] {
+            world.recv(&mut [0_u8], other, 0)?; // it has made the group
+        }
+        unsafe { _exit(0) }
+    }
+    let _ = world.send(&[0_u8], 1, 0);
+    let lost = failure.wait().unwrap_err();
+    assert_eq!((lost.status(), lost.rank()), (Status::PEER_LOST, Some(1)), "{lost}");
+    assert_eq!(world.barrier().unwrap_err().status(), Status::PEER_LOST);
+    assert_eq!(world.agree(3 + local_rank as u64)?, 1);
+    world.shrink(&[], &ShrinkOptions::default())?;
+    assert_eq!((world.rank(), world.world_size()), (local_rank / 2, 2));
+    let mut sum = [local_rank as i64];
+    world.all_reduce(&mut sum, ReduceOp::SUM)?;
+    assert_eq!(sum, [2]);
     world.destroy()
 }
 
@@ -45,6 +72,7 @@ fn main() {
     spawn(3, &options, rank).unwrap();
     let processes = spawn_and_go_on(3, &options, rank).unwrap();
     processes.wait().unwrap();
+    spawn(3, &options, survivor).unwrap();
 
     let fails = |local_rank| match local_rank {
         1 => Err("one of them has a bad day"),
