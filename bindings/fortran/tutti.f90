@@ -17,6 +17,7 @@ module tutti
   use tutti_byte_strings
   use tutti_collectives
   use tutti_group_creation
+  use tutti_group_failures
   use tutti_groups
   use tutti_memory
   use tutti_meshes
