@@ -427,8 +427,8 @@ void Coordinator::declare_lost(const Status& loss) {
 }
 
 // Takes the report of the watcher of a rank's host, which comes again at every tick of the watcher,
-// also of a rank that has not connected to this coordinator yet. The connection of a process that has ended may hold a goodbye still, which is read
-// first.
+// also of a rank that has not connected to this coordinator yet. The connection of a process that
+// has ended may hold a goodbye still, which is read first.
 void Coordinator::believe(int watcher, const Status& seen) {
     if (seen.rank < 0 || seen.rank >= size_ || !arbiter_.is_member(watcher)) return;
     const bool is_news = !arbiter_.has_left(seen.rank) && !arbiter_.is_lost(seen.rank);

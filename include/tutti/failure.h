@@ -104,11 +104,12 @@ TUTTI_API tutti_status tutti_group_agree(tutti_group* group, uint64_t* flags, in
 TUTTI_API tutti_status tutti_group_revoke(tutti_group* group, const char* reason,
                                           tutti_error* error);
 
-/** Ends the calls of this rank on the group at once, with ABORTED. It waits for no other rank. The
+/** Ends the calls of this rank on the group, with ABORTED. It waits for no other rank; as always, a
+ *  buffer is the caller's again when its call or work has ended, which takes milliseconds. The
  *  other ranks' calls fail as with tutti_group_revoke, as soon as they learn of it.
  *  @param group  borrowed
  *  @param error  NULL, or filled in if the call fails
- *  Blocks:  until running calls have stopped using their buffers, which takes milliseconds
+ *  Blocks:  never
  *  Threads: any
  *  Fails:   INVALID_HANDLE. It does nothing if the group has failed before
  *  Source:  torch.distributed.ProcessGroup.abort
