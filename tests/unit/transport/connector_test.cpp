@@ -19,6 +19,7 @@
 #include "support/quiet_world.hpp"
 #include "support/sanitizers.h"
 #include "support/unit.hpp"
+#include "transport/handshake.hpp"
 
 namespace {
 
@@ -456,10 +457,8 @@ void who_has_no_descriptor_to_be_called_with_lacks_it(void**) {
     TUTTI_EXPECT_ERROR(caller.recv_all(std::span(&nothing, 1), ample()), TUTTI_ERR_NETWORK,
                        "closed");
     call_and_run_out();
-    const std::array<uint32_t, 4> head{0x44545554, 3, 1, 0};  // who it is
-    const membership::Token secret = called.secret();
-    caller.send_all(std::as_bytes(std::span(head)), ample());
-    caller.send_all(std::as_bytes(std::span(secret)), ample());
+    const Handshake handshake{.rank = 1, .secret = called.secret()};  // who it is
+    caller.send_all(std::as_bytes(std::span(&handshake, 1)), ample());
     expect_lack(called, 1, 0);
 }
 
