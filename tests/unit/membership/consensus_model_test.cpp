@@ -1,17 +1,19 @@
 // Decisions of the living, in every order of events: the arbiter, the replay log and the choice of
 // the next coordinator are the library's own, connections are queues, and a search runs every
-// interleaving of what comes, of deaths and of who notices them. At the end of each, all ranks that
-// live have taken the same decisions.
+// interleaving of what comes, of deaths and of who notices them, from each state once. In the end
+// all ranks that live have taken the same decisions.
 //   consensus_model_test [--ranks N] [--deaths D] [--decisions K]
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/text.hpp"
@@ -54,24 +56,65 @@ struct Event {
     };
     Kind kind;
     int rank;
-    bool operator==(const Event&) const = default;
-    bool operator<(const Event& other) const {
-        return std::pair(kind, rank) < std::pair(other.kind, other.rank);
-    }
 };
 
-// The parts that an event changes: two that change different ones may come in either order.
-struct Changes {
-    std::set<int> ranks;
-    std::set<int> arbiters;
-    bool is_death = false;
-    [[nodiscard]] bool meet(const Changes& other) const {
-        const auto overlap = [](const std::set<int>& one, const std::set<int>& two) {
-            return std::ranges::any_of(one, [&](int it) { return two.contains(it); });
-        };
-        return overlap(ranks, other.ranks) || overlap(arbiters, other.arbiters) ||
-               (is_death && other.is_death);
+// An arbiter, with all that it was given, from which a copy is made; and all that it sent. Of two
+// with the same from and to each rank, either can stand for the other.
+class Court {
+public:
+    // `send` is not called for what a copy repeats.
+    using Send = std::function<void(int rank, const std::string& frame)>;
+    Court(int size, Send send) : size_(size), send_(std::move(send)), begin_([](Arbiter&) {}) {
+        make();
     }
+    Court(const Court& other, Send send)
+        : size_(other.size_), send_(nullptr), begin_(other.begin_) {
+        make();
+        for (const auto& [rank, input] : other.inputs_) give(rank, input);
+        send_ = std::move(send);
+    }
+    Court(const Court&) = delete;
+    Court& operator=(const Court&) = delete;
+
+    void begin(std::function<void(Arbiter&)> begin) {
+        begin_ = std::move(begin);
+        begin_(*arbiter_);
+    }
+    // A frame of that rank, "hello", or "lost": the rank is.
+    void give(int rank, const std::string& input) {
+        inputs_.emplace_back(rank, input);
+        in_out_[static_cast<size_t>(rank)] += input + '\1';
+        if (input == "hello") return arbiter_->enter(rank);
+        if (input == "lost") return lose(rank);
+        with_frame(input, [&](const Frame& frame) {
+            if (frame.kind != Kind::Lost) return arbiter_->handle(rank, frame);
+            lose(decode_status(frame).rank);  // as the coordinator does
+        });
+    }
+    Arbiter& operator*() { return *arbiter_; }
+    Arbiter* operator->() { return arbiter_.get(); }
+    [[nodiscard]] const std::vector<std::string>& in_out() const { return in_out_; }
+
+private:
+    void make() {
+        in_out_.resize(static_cast<size_t>(size_));
+        arbiter_ = std::make_unique<Arbiter>(size_, [this](int rank, const std::string& frame) {
+            in_out_[static_cast<size_t>(rank)] += frame + '\2';
+            if (send_) send_(rank, frame);
+        });
+        begin_(*arbiter_);
+    }
+    void lose(int rank) {
+        const Status why{TUTTI_ERR_NETWORK, -1, 0, "killed"};
+        if (!arbiter_->is_lost(rank)) arbiter_->declare_lost(death_error(rank, why));
+    }
+
+    const int size_;
+    Send send_;
+    std::function<void(Arbiter&)> begin_;
+    std::vector<std::pair<int, std::string>> inputs_;
+    std::vector<std::string> in_out_;  // by rank
+    std::unique_ptr<Arbiter> arbiter_;
 };
 
 class Universe {
@@ -81,9 +124,40 @@ public:
             ranks_.emplace_back(rank, bounds.ranks);
             ranks_.back().succession.met(0, "host");
         }
-        arbiters_[0] = make_arbiter(0);
-        for (int rank = 0; rank < bounds.ranks; ++rank) arbiters_[0]->enter(rank);
+        arbiters_[0] = std::make_unique<Court>(bounds.ranks, sender(0));
+        for (int rank = 0; rank < bounds.ranks; ++rank) arbiters_[0]->give(rank, "hello");
         for (int rank = 0; rank < bounds.ranks; ++rank) propose(rank);
+    }
+
+    Universe(const Universe& other)
+        : history(other.history),
+          bounds_(other.bounds_),
+          deaths_(other.deaths_),
+          gave_up_(other.gave_up_),
+          ranks_(other.ranks_) {
+        for (const auto& [rank, court] : other.arbiters_)
+            arbiters_[rank] = std::make_unique<Court>(*court, sender(rank));
+    }
+    Universe& operator=(const Universe&) = delete;
+
+    // The same for states from which the same follows.
+    [[nodiscard]] std::string state() const {
+        std::string all = cat(deaths_, gave_up_ ? "!" : ".");
+        for (const Rank& it : ranks_) {
+            all += cat("\3", it.lives, it.is_cut, it.waits, it.successes, it.succession.is_alone(),
+                       it.succession.coordinator());
+            for (const int lost : it.lost) all += cat(",", lost);
+            for (const std::string& one : it.taken) all += '\4' + one;
+            for (const std::string& one : it.up) all += '\5' + one;
+            for (const std::string& one : it.down) all += '\6' + one;
+            for (const std::string& one : it.replay_log.frames()) all += '\7' + one;
+        }
+        for (const auto& [rank, court] : arbiters_) {
+            if (!at(rank).lives) continue;
+            all += cat("\b", rank);
+            for (const std::string& one : court->in_out()) all += '\t' + one;
+        }
+        return all;
     }
 
     [[nodiscard]] std::vector<Event> enabled() const {
@@ -108,31 +182,12 @@ public:
         return all;
     }
 
-    [[nodiscard]] Changes changes(const Event& event) const {
-        const int coordinator = at(event.rank).succession.coordinator();
-        switch (event.kind) {
-            case Event::Kind::Up:
-            case Event::Kind::Notice:
-                return {{}, {coordinator}};
-            case Event::Kind::Absent:
-                return {{}, {event.rank}, true};
-            case Event::Kind::Down:
-            case Event::Kind::GiveUp:
-                return {{event.rank}, {}};
-            case Event::Kind::Follow:
-                return {{event.rank}, {event.rank}};
-            case Event::Kind::Die:
-                return {{event.rank}, {event.rank}, true};
-        }
-        return {};
-    }
-
     void happen(const Event& event) {
         Rank& it = at(event.rank);
         switch (event.kind) {
             case Event::Kind::Up: {
                 const std::string frame = take(it.up);
-                return arbiter_reads(it.succession.coordinator(), event.rank, frame);
+                return arbiters_[it.succession.coordinator()]->give(event.rank, frame);
             }
             case Event::Kind::Down:
                 return rank_reads(event.rank, take(it.down));
@@ -144,13 +199,11 @@ public:
             case Event::Kind::Notice: {
                 it.is_cut = true;
                 it.up.clear();
-                Arbiter& arbiter = *arbiters_[it.succession.coordinator()];
-                if (!arbiter.is_lost(event.rank)) arbiter.declare_lost(loss_of(event.rank));
-                return;
+                return arbiters_[it.succession.coordinator()]->give(event.rank, "lost");
             }
             case Event::Kind::Absent:
-                for (const int absent : arbiters_[event.rank]->awaited()) {
-                    if (!at(absent).lives) arbiters_[event.rank]->declare_lost(loss_of(absent));
+                for (const int absent : (*arbiters_[event.rank])->awaited()) {
+                    if (!at(absent).lives) arbiters_[event.rank]->give(absent, "lost");
                 }
                 return;
             case Event::Kind::GiveUp:
@@ -229,18 +282,17 @@ private:
     [[nodiscard]] const Rank& at(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
 
     // Frames about decisions and deaths; others change nothing here.
-    std::unique_ptr<Arbiter> make_arbiter(int of) {
-        return std::make_unique<Arbiter>(
-            bounds_.ranks, [this, of](int rank, const std::string& frame) {
-                const Kind kind = frame_kind(frame);
-                if (kind != Kind::Lost && kind != Kind::Decided) return;
-                if (at(rank).lives && at(rank).succession.coordinator() == of)
-                    at(rank).down.push_back(frame);
-            });
+    Court::Send sender(int of) {
+        return [this, of](int rank, const std::string& frame) {
+            const Kind kind = frame_kind(frame);
+            if (kind != Kind::Lost && kind != Kind::Decided) return;
+            if (at(rank).lives && at(rank).succession.coordinator() == of)
+                at(rank).down.push_back(frame);
+        };
     }
 
     [[nodiscard]] bool has_absent(int coordinator) const {
-        return std::ranges::any_of(arbiters_.at(coordinator)->awaited(),
+        return std::ranges::any_of((*arbiters_.at(coordinator))->awaited(),
                                    [this](int rank) { return !at(rank).lives; });
     }
 
@@ -291,26 +343,18 @@ private:
             return;
         }
         if (decision.action == Succession::Action::Coordinate) {
-            arbiters_[rank] = make_arbiter(rank);
             std::map<int, Status> losses;
             for (const int lost : it.lost) losses[lost] = loss_of(lost);
-            arbiters_[rank]->restore({}, losses, {}, 1000u * static_cast<uint32_t>(rank));
+            arbiters_[rank] = std::make_unique<Court>(bounds_.ranks, sender(rank));
+            arbiters_[rank]->begin([losses, rank](Arbiter& arbiter) {
+                arbiter.restore({}, losses, {}, 1000u * static_cast<uint32_t>(rank));
+            });
         }
         it.succession.reached();
         it.up.push_back("hello");
         for (const int lost : it.lost) it.up.push_back(encode(Kind::Lost, loss_of(lost)));
         for (const std::string& frame : it.replay_log.frames()) it.up.push_back(frame);
         it.up.push_back(encode(Kind::Replayed));
-    }
-
-    void arbiter_reads(int coordinator, int rank, const std::string& bytes) {
-        Arbiter& arbiter = *arbiters_[coordinator];
-        if (bytes == "hello") return arbiter.enter(rank);
-        with_frame(bytes, [&](const Frame& frame) {
-            if (frame.kind != Kind::Lost) return arbiter.handle(rank, frame);
-            const Status loss = decode_status(frame);  // as the coordinator does
-            if (!arbiter.is_lost(loss.rank)) arbiter.declare_lost(loss);
-        });
     }
 
     void rank_reads(int rank, const std::string& bytes) {
@@ -339,71 +383,48 @@ private:
     int deaths_ = 0;
     bool gave_up_ = false;
     std::vector<Rank> ranks_;
-    std::map<int, std::unique_ptr<Arbiter>> arbiters_;
+    std::map<int, std::unique_ptr<Court>> arbiters_;
 };
 
-// Every order of events that depend on each other, once (with sleep sets): a branch begins anew.
+// Every order of events; a state that was there before is left at once.
 class Search {
 public:
     explicit Search(const Bounds& bounds) : bounds_(bounds) {}
 
-    uint64_t run() {
-        explore({});
-        return ends_;
+    // The number of states.
+    size_t run() {
+        explore(Universe(bounds_));
+        return seen_.size();
     }
 
 private:
-    std::unique_ptr<Universe> replay() {
-        auto universe = std::make_unique<Universe>(bounds_);
-        for (const Event& event : path_) happen(*universe, event);
-        return universe;
-    }
-    static void happen(Universe& universe, const Event& event) {
-        universe.history.push_back(universe.describe(event));
-        universe.happen(event);
-    }
-
-    void explore(std::set<Event> asleep, std::unique_ptr<Universe> universe = nullptr) {
-        if (!universe) universe = replay();
-        const std::vector<Event> enabled = universe->enabled();
+    void explore(const Universe& universe) {
+        if (!seen_.insert(std::hash<std::string>()(universe.state())).second) return;
+        const std::vector<Event> enabled = universe.enabled();
         // Deaths may also end here.
         if (std::ranges::all_of(
                 enabled, [](const Event& event) { return event.kind == Event::Kind::Die; })) {
-            universe->check_end();
-            ++ends_;
+            universe.check_end();
         }
-        // The search needs `changes` of events after this one has happened elsewhere.
-        std::map<Event, Changes> changes;
-        for (const Event& event : enabled) changes[event] = universe->changes(event);
         for (const Event& event : enabled) {
-            if (asleep.contains(event)) continue;
-            std::set<Event> still;
-            for (const Event& other : asleep) {
-                const auto found = changes.find(other);
-                if (found != changes.end() && !found->second.meet(changes[event]))
-                    still.insert(other);
-            }
-            if (!universe) universe = replay();
-            happen(*universe, event);
-            path_.push_back(event);
-            explore(std::move(still), std::move(universe));
-            path_.pop_back();
-            asleep.insert(event);
+            Universe next(universe);
+            next.history.push_back(next.describe(event));
+            next.happen(event);
+            explore(next);
         }
     }
 
     const Bounds bounds_;
-    std::vector<Event> path_;
-    uint64_t ends_ = 0;
+    std::unordered_set<size_t> seen_;  // by hash: two of a million states in a quintillion
 };
 
 Bounds asked;
 
 void search(const Bounds& bounds) {
-    const uint64_t ends = Search(bounds).run();
-    print_message("%d ranks, %d deaths, %d decisions: %llu orders of events\n", bounds.ranks,
-                  bounds.deaths, bounds.decisions, static_cast<unsigned long long>(ends));
-    assert_true(ends > 0);
+    const size_t states = Search(bounds).run();
+    print_message("%d ranks, %d deaths, %d decisions: %zu states\n", bounds.ranks, bounds.deaths,
+                  bounds.decisions, states);
+    assert_true(states > 0);
 }
 
 void the_living_decide_the_same_whoever_dies(void**) {
