@@ -41,13 +41,18 @@ void need_array(const Element* array, size_t count, const char* argument) {
         refuse("count is ", count, ", and ", argument, " cannot have so many elements");
 }
 
-inline std::vector<std::string> read_keys(const char* const* keys, int64_t count) {
+inline std::vector<std::string> read_texts(const char* const* texts, int64_t count,
+                                           const char* argument) {
     const size_t number = read_count(count, "count");
-    need_array(keys, number, "keys");
+    need_array(texts, number, argument);
     std::vector<std::string> read;
     read.reserve(number);
-    for (size_t i = 0; i < number; ++i) read.push_back(read_text(keys[i], indexed("keys", i)));
+    for (size_t i = 0; i < number; ++i) read.push_back(read_text(texts[i], indexed(argument, i)));
     return read;
+}
+
+inline std::vector<std::string> read_keys(const char* const* keys, int64_t count) {
+    return read_texts(keys, count, "keys");
 }
 
 // To an array of the caller that has room for `count`.

@@ -57,20 +57,6 @@ std::string read_description(const char* description, const char* otherwise) {
     return description == nullptr || *description == '\0' ? otherwise : description;
 }
 
-// Reads the caller's options of a group that meets at a store.
-tutti::GroupOptions read_group(const std::string& name, int32_t rank, int32_t world_size,
-                               const tutti_group_options* options) {
-    const tutti_group_options given = capi::read_group_options(options);
-    tutti::GroupOptions wanted;
-    wanted.rank = rank;
-    wanted.size = world_size;
-    wanted.name = name;
-    if (given.timeout_ms != 0) wanted.timeout_ms = given.timeout_ms;
-    wanted.reproducible = given.reproducible != 0;
-    wanted.bound = {given.device_type, given.device_index};
-    return wanted;
-}
-
 void check_membership(int32_t rank, int32_t world_size) {
     if (world_size < 1) capi::refuse("world_size is ", world_size, "; it must be 1 or more");
     if (rank < 0 || rank >= world_size) {
@@ -259,6 +245,18 @@ tutti_group_options read_group_options(const tutti_group_options* given) {
     return options;
 }
 
+GroupOptions read_first_group(const char* backend, const char* description, const char* otherwise,
+                              const tutti_group_options* options) {
+    const tutti_group_options given = read_group_options(options);
+    GroupOptions wanted;
+    wanted.backend = read_backend(backend);
+    wanted.name = read_description(description, otherwise);
+    if (given.timeout_ms != 0) wanted.timeout_ms = given.timeout_ms;
+    wanted.reproducible = given.reproducible != 0;
+    wanted.bound = {given.device_type, given.device_index};
+    return wanted;
+}
+
 void replace_world(tutti_group* made) {
     release(world.exchange(made));
 }
@@ -292,9 +290,9 @@ tutti_status tutti_init_process_group_with_store(const char* backend, tutti_stor
         const capi::Pin pin(store, "store");
         refuse_second_init();
         check_membership(rank, world_size);
-        tutti::GroupOptions wanted =
-            read_group(read_description(description, "world"), rank, world_size, options);
-        wanted.backend = read_backend(backend);
+        auto wanted = capi::read_first_group(backend, description, "world", options);
+        wanted.rank = rank;
+        wanted.size = world_size;
         wanted.store = pin.share();
         make_world(wanted);
     });
@@ -312,9 +310,9 @@ tutti_status tutti_group_create(const char* backend, tutti_store* store, const c
         const capi::Pin pin(store, "store");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");
-        tutti::GroupOptions wanted =
-            read_group(read_description(description, "unnamed"), rank, world_size, options);
-        wanted.backend = read_backend(backend);
+        auto wanted = capi::read_first_group(backend, description, "unnamed", options);
+        wanted.rank = rank;
+        wanted.size = world_size;
         wanted.store = pin.share();
         *out_group = capi::hand_out<tutti_group>(tutti::Group::create(wanted));
     });
@@ -382,9 +380,9 @@ tutti_status tutti_group_create_with_allgather(const char* backend,
         if (callback == nullptr) capi::refuse("callback is NULL");
         check_membership(rank, world_size);
         capi::need_output(out_group, "out_group");
-        tutti::GroupOptions wanted =
-            read_group(read_description(description, "unnamed"), rank, world_size, options);
-        wanted.backend = read_backend(backend);
+        auto wanted = capi::read_first_group(backend, description, "unnamed", options);
+        wanted.rank = rank;
+        wanted.size = world_size;
         wanted.store = tutti::make_store_by_all_gather(
             [callback, user](const void* input, void* output, size_t size) {
                 tutti_error told = TUTTI_ERROR_INIT;

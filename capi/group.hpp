@@ -44,9 +44,13 @@ tutti_group* hand_out_group(std::shared_ptr<Group> group);
 
 // With defaults for what the caller does not say.
 tutti_group_options read_group_options(const tutti_group_options* given);
+// The options of a first group, without rank and size. `otherwise`: its name if it has no
+// description.
+GroupOptions read_first_group(const char* backend, const char* description, const char* otherwise,
+                              const tutti_group_options* options);
 
-// The default group is that one from now on. The one that it was made from stays, as the first of
-// its tree, and ends with it.
+// The default group is that one from now on. The one before, if there was one, is released; if the
+// new one was made from it, it stays as the first of the tree, and they end together.
 void replace_world(tutti_group* made);
 
 // By "env://", with the backend that tutti_init_process_group chooses.

@@ -6,22 +6,16 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/plain.hpp"
-#include "membership/address.hpp"
-#include "membership/protocol.hpp"
 #include "net/interfaces.hpp"
-#include "net/socket.hpp"
+#include "served_store.hpp"
 
 namespace tutti {
 
 namespace {
 
 constexpr uint64_t magic = 0x3152454854414754;  // "TGATHER1", in this byte order
-// The time that a store may take to prove that it is rank 0's before the next address is tried.
 constexpr int64_t refused_ms = 3000;  // then the way to the store is closed: it was there before
-constexpr int64_t answer_ms = 2000;
-const std::string proof_key = "tutti/all_gather";
 
 // The block of one rank, always of this size.
 struct RankBlock {
@@ -69,29 +63,13 @@ std::vector<std::string> split(const std::string& list) {
     return pieces;
 }
 
-std::shared_ptr<Store> connect(const std::string& host, int port, bool serve,
-                               const Deadline& deadline) {
-    TcpStoreOptions options;
-    options.host = host;
-    options.port = port;
-    options.is_master = serve;
-    options.wait_for_workers = false;
-    options.timeout_ms = deadline.poll_ms();
-    return make_tcp_store(options);
-}
-
 // Rank 0's store, and where it is, into the block.
 std::shared_ptr<Store> serve(RankBlock& block, const Deadline& deadline) {
-    const auto chosen = membership::addresses_by_environment();
-    const auto addresses = chosen ? *chosen : membership::addresses_by_route("127.0.0.1");
-    auto store = connect(chosen ? chosen->front() : "", 0, true, deadline);
-    const auto token = membership::random_token();
-    std::ranges::copy(token, block.token);
-    store->set(proof_key, std::string(token.begin(), token.end()), deadline);
-    block.port = *tcp_store_port(*store);
-    const auto told = chosen ? std::vector{chosen->front()} : addresses;
-    write_text(block.text, address_list(membership::without_interfaces(told)));
-    return store;
+    ServedStore served = serve_store(deadline);
+    std::ranges::copy(served.place.token, block.token);
+    block.port = served.place.port;
+    write_text(block.text, address_list(served.place.addresses));
+    return std::move(served.store);
 }
 
 std::string place(size_t rank) {
@@ -131,46 +109,13 @@ RankBlock gather_blocks(const AllGatherFunction& all_gather, const RankBlock& mi
     return blocks.front();
 }
 
-// Whether this is rank 0's store: the same address may lead elsewhere on another host.
-bool proves_itself(Store& store, const RankBlock& rank_0, const Deadline& deadline) {
-    const std::string token(rank_0.token, sizeof rank_0.token);
-    return store.check(Store::Keys(&proof_key, 1), deadline) &&
-           store.get(proof_key, deadline) == token;
-}
-
-std::shared_ptr<Store> find_store(const RankBlock& rank_0, const Deadline& deadline) {
-    const auto own = net::addresses_of_this_host();
-    const membership::View view{.same_host = read_text(rank_0.host) == net::host_identity(),
-                                .route = "",
-                                .usual_route = "",
-                                .own = own};
-    const auto given = split(read_text(rank_0.text));
-    auto candidates = net::numeric_addresses(membership::seen_from_here(given, view), rank_0.port);
-    std::string reasons;
-    while (!candidates.empty()) {
-        // Which one answers; the store makes its own connection to it.
-        std::string found;
-        try {
-            found = net::Socket::connect(candidates, deadline, -1, Deadline::after_ms(refused_ms))
-                        .remote_address();
-        } catch (const Error& error) {
-            reasons += cat(reasons.empty() ? "" : "; ", error.what());
-            break;
-        }
-        try {
-            const bool is_last = std::ranges::all_of(
-                candidates, [&](const net::Address& one) { return one.host() == found; });
-            const Deadline answer =
-                is_last ? deadline : deadline.or_earlier(Deadline::after_ms(answer_ms));
-            auto store = connect(found, rank_0.port, false, answer);
-            if (proves_itself(*store, rank_0, answer)) return store;
-            reasons += cat(reasons.empty() ? "" : "; ", "another process answers at ", found);
-        } catch (const Error& error) {
-            reasons += cat(reasons.empty() ? "" : "; ", error.what());
-        }
-        std::erase_if(candidates, [&](const net::Address& one) { return one.host() == found; });
-    }
-    throw Error(TUTTI_ERR_NETWORK, cat("cannot reach the store of rank 0: ", reasons), 0);
+membership::Invitation place_of(const RankBlock& rank_0) {
+    membership::Invitation place;
+    place.port = rank_0.port;
+    std::ranges::copy(rank_0.token, place.token.begin());
+    place.host = read_text(rank_0.host);
+    place.addresses = split(read_text(rank_0.text));
+    return place;
 }
 
 }  // namespace
@@ -199,7 +144,7 @@ std::shared_ptr<Store> make_store_by_all_gather(const AllGatherFunction& all_gat
     if (rank_0.status != TUTTI_OK) {
         throw Error(rank_0.status, cat("rank 0 gave up: ", read_text(rank_0.text)), 0);
     }
-    if (!store) store = find_store(rank_0, deadline);
+    if (!store) store = find_store(place_of(rank_0), refused_ms, deadline);
     store->set_timeout_ms(timeout_ms);
     return store;
 }

@@ -2,7 +2,7 @@
 #ifndef TUTTI_FAILURE_H
 #define TUTTI_FAILURE_H
 
-#include <tutti/error.h>
+#include <tutti/group.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -129,6 +129,55 @@ TUTTI_API tutti_status tutti_group_abort(tutti_group* group, tutti_error* error)
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_group_failure(tutti_group* group, tutti_work** out_work,
                                            tutti_error* error);
+
+/** The text by which other processes reach this one in tutti_group_reconfigure: pass it to them in
+ *  any way, for instance by a store or a file. It stays the same until the process ends. The first
+ *  call opens a port at which the process then serves a store, as rank 0 of a group does: at every
+ *  address of the host, or the first of TUTTI_SOCKET_IFNAME, or TUTTI_STORE_BIND.
+ *  @param out_handle  receives owned bytes: ASCII, without spaces
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any
+ *  Fails:   INVALID_ARGUMENT (also: malformed environment), NETWORK, OUT_OF_MEMORY
+ *  Source:  torch.distributed.distributed_c10d._get_reconfigure_handle
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_get_reconfigure_handle(tutti_bytes** out_handle, tutti_error* error);
+
+/** Makes a group of the processes whose handles are listed: those that are left of `group`, and new
+ *  ones. So a group shrinks, grows or replaces its dead in one call. Each listed process makes the
+ *  call, with the same list, `backend` and reproducibility, whether it had a group or not. The
+ *  group is made if all of them have called; so, of a network that is cut in two, no two parts make
+ *  a group with one list. No rank of an older group is needed, and no store. If the call fails,
+ *  `group` is as before; call again with a new id. A process that ends during the call fails it for
+ *  all that still wait; those that had the group already find that it has failed.
+ *  @param group        the group that is replaced: calls on it fail with ABORTED afterwards; still
+ *                      destroy and release it, and the groups made from it. TUTTI_GROUP_NON_MEMBER:
+ *                      none. TUTTI_GROUP_WORLD: the new group becomes the default group, whether
+ *                      or not this process had one; the old one is released
+ *  @param id           names this membership: a number with which none of the listed processes has
+ *                      called before
+ *  @param handles      `count` texts of tutti_get_reconfigure_handle, in the order of the new
+ *                      ranks; each process once, also this one
+ *  @param count        1 or more
+ *  @param backend      as in tutti_init_process_group
+ *  @param description  name of the group in errors, copied; NULL: "world" or "unnamed"
+ *  @param options      NULL: defaults
+ *  @param out_group    receives an owned group; NULL if `group` is TUTTI_GROUP_WORLD
+ *  @param error        NULL, or filled in if the call fails
+ *  Blocks:  until all listed processes are connected, up to the timeout
+ *  Threads: any; with TUTTI_GROUP_WORLD not while another thread starts or destroys the default
+ *           group
+ *  Fails:   as tutti_group_create; INVALID_ARGUMENT (also: a handle that is none, or occurs twice;
+ *           this process is not listed; it has used the id before), MISMATCH (processes list
+ *           different ones; shows both), PEER_LOST and NETWORK (name a listed process that has
+ *           ended), TIMEOUT (names those that have not called)
+ *  Source:  torch.distributed.distributed_c10d._reconfigure
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_group_reconfigure(tutti_group* group, uint64_t id,
+                                               const char* const* handles, int64_t count,
+                                               const char* backend, const char* description,
+                                               const tutti_group_options* options,
+                                               tutti_group** out_group, tutti_error* error);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,8 @@ extern "C" {
 #define TUTTI_GROUP_WORLD ((tutti_group*)(uintptr_t)1)
 
 /** The handle that a rank outside the new groups receives. Its rank and size are -1. Destroying and
- *  releasing it do nothing. Every other call refuses it with TUTTI_ERR_INVALID_HANDLE. torch:
+ *  releasing it do nothing, and tutti_group_reconfigure takes it for no group. Every other call
+ *  refuses it with TUTTI_ERR_INVALID_HANDLE. torch:
  *  GroupMember.NON_GROUP_MEMBER. */
 #define TUTTI_GROUP_NON_MEMBER ((tutti_group*)(uintptr_t)2)
 
