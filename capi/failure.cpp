@@ -109,7 +109,7 @@ tutti_status tutti_group_revoke(tutti_group* group, const char* reason, tutti_er
 tutti_status tutti_group_abort(tutti_group* group, tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        pin->revoke(revoked(*pin, "aborted", nullptr));
+        pin->abort(revoked(*pin, "aborted", nullptr));
     });
 }
 

@@ -139,9 +139,7 @@ void Collectives::monitored_barrier(bool wait_all_ranks, int64_t timeout_ms) {
     const Fingerprint call{CallKind::MonitoredBarrier, 0, 0, -1, 0};
     const char* const name = name_of(call.kind);
     group_.identity.check_may_wait(name);
-    if (group_.identity.has_foreign_peers) {
-        refuse_with_foreign_peers(name, group_.identity.label());
-    }
+    check_has_membership(group_.identity, name);
     const profile::Range range = range_of(call, group_.identity);
     const InFlight entry(group_.life, name);
     const Deadline until = group_.deadline_here(timeout_ms);

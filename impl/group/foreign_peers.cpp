@@ -19,8 +19,9 @@ std::shared_ptr<Store> store_of_pytorch(uint64_t number, std::shared_ptr<Store> 
     return make_prefix_store(cat(number, "/"), std::move(parent));
 }
 
-void refuse_with_foreign_peers(const std::string& what, const std::string& group) {
-    throw Error(TUTTI_ERR_UNSUPPORTED, cat(what, " on ", group,
+void check_has_membership(const GroupIdentity& identity, const std::string& what) {
+    if (!identity.has_foreign_peers) return;
+    throw Error(TUTTI_ERR_UNSUPPORTED, cat(what, " on ", identity.label(),
                                            ": ranks of this group may be of another library, with "
                                            "which there are no shared steps"));
 }

@@ -22,7 +22,7 @@ std::shared_ptr<Store> store_of_pytorch(uint64_t number, std::shared_ptr<Store> 
 void check_foreign_peers(const GroupOptions& options, const GroupIdentity& identity,
                          const BackendMap& map);
 
-// Throws UNSUPPORTED: `what` takes a membership.
-[[noreturn]] void refuse_with_foreign_peers(const std::string& what, const std::string& group);
+// Throws UNSUPPORTED in such a group: `what` takes a membership.
+void check_has_membership(const GroupIdentity& identity, const std::string& what);
 
 }  // namespace tutti

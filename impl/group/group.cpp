@@ -4,6 +4,7 @@
 
 #include "backends/registry.hpp"
 #include "base/error.hpp"
+#include "foreign_peers.hpp"
 #include "membership/world.hpp"
 #include "progress/processors.hpp"
 
@@ -83,6 +84,16 @@ std::shared_ptr<void> Group::alloc_of_backend(const Device& device, size_t bytes
     } catch (const Error&) {  // the call itself says what is wrong with the group
         return nullptr;
     }
+}
+
+void Group::revoke(const Status& cause) {
+    check_has_membership(identity(), "group_revoke");
+    abort(cause);
+}
+
+void Group::abort(const Status& cause) {
+    const InFlight entry(core_.life, "group_abort", InFlight::Of::Any);
+    core_.revoke(cause);
 }
 
 // Groups made from this one end first: they may move their data through the same connections.

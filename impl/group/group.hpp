@@ -138,10 +138,10 @@ public:
     // unless another came first.
     void abandon(const Status& cause) noexcept { core_.abandon(cause); }
     // Ends the calls of all ranks on the group, for that reason; nothing if it has failed before.
-    void revoke(const Status& cause) {
-        const InFlight entry(core_.life, "group_revoke", InFlight::Of::Any);
-        core_.revoke(cause);
-    }
+    // Throws UNSUPPORTED with ranks of another library.
+    void revoke(const Status& cause);
+    // The same, but ranks of another library are not told.
+    void abort(const Status& cause);
     // Ends when the group fails, with the reason, or is destroyed.
     [[nodiscard]] std::shared_ptr<Work> failure_work() { return core_.failure_work(); }
     // Why the group has failed, from before its backends hear of it; OK: it has not, or had not

@@ -219,9 +219,7 @@ std::optional<GroupParts> Splitting::split(const SplitOptions& options) {
 
 std::string Splitting::compare(const SplitOptions& options) {
     parent_.identity.check_may_wait(options.function.c_str());
-    if (parent_.identity.has_foreign_peers) {
-        refuse_with_foreign_peers(options.function, parent_.identity.label());
-    }
+    check_has_membership(parent_.identity, options.function);
     Call call(*this, options);
     call.agree();
     return call.name();

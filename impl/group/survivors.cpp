@@ -45,14 +45,15 @@ Status why_absent(const char* function, int own_rank, const std::vector<int>& mi
 
 }  // namespace
 
+void Survivors::check_may_call(const char* function) const {
+    group_.identity.check_may_wait(function);
+    check_has_membership(group_.identity, function);
+}
+
 // Throws for the caller: the function and the group go first.
 Membership::Agreed Survivors::decide(const char* function, const std::string& argument,
                                      const std::vector<int>& excluded, uint32_t new_groups,
                                      const Deadline& deadline) {
-    group_.identity.check_may_wait(function);
-    if (group_.identity.has_foreign_peers) {
-        refuse_with_foreign_peers(function, group_.identity.label());
-    }
     const InFlight entry(group_.life, function, InFlight::Of::Any);
     const auto failed = [&](Status status) {
         status.message = cat(function, " on ", group_.identity.label(), ": ", status.message);
@@ -81,7 +82,9 @@ Membership::Agreed Survivors::decide(const char* function, const std::string& ar
 }
 
 uint64_t Survivors::agree(uint64_t flags, int64_t timeout_ms) {
-    const auto agreed = decide("group_agree", cat(flags), {}, 0, group_.deadline(timeout_ms));
+    constexpr const char* function = "group_agree";
+    check_may_call(function);
+    const auto agreed = decide(function, cat(flags), {}, 0, group_.deadline(timeout_ms));
     uint64_t all = ~uint64_t{0};
     for (const std::string& payload : agreed.payloads) {
         all &= std::strtoull(argument_in(payload).c_str(), nullptr, 10);
@@ -215,6 +218,7 @@ private:
 };
 
 GroupParts Survivors::shrink(const ShrinkOptions& options) {
+    check_may_call(Shrinking::function);
     const auto ended = [this](const char* how) {
         return Status{TUTTI_ERR_ABORTED, group_.identity.rank, 0,
                       cat("rank ", group_.identity.rank, " ", how)};

@@ -33,6 +33,7 @@ public:
 
 private:
     class Shrinking;
+    void check_may_call(const char* function) const;
     Membership::Agreed decide(const char* function, const std::string& argument,
                               const std::vector<int>& excluded, uint32_t new_groups,
                               const Deadline& deadline);

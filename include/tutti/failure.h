@@ -106,7 +106,9 @@ TUTTI_API tutti_status tutti_group_revoke(tutti_group* group, const char* reason
 
 /** Ends the calls of this rank on the group, with ABORTED. It waits for no other rank; as always, a
  *  buffer is the caller's again when its call or work has ended, which takes milliseconds. The
- *  other ranks' calls fail as with tutti_group_revoke, as soon as they learn of it.
+ *  other ranks' calls fail as with tutti_group_revoke, as soon as they learn of it. In a group with
+ *  ranks of another library, none of the others is told; they find the connections of this rank
+ *  closed once it destroys the group.
  *  @param group  borrowed
  *  @param error  NULL, or filled in if the call fails
  *  Blocks:  never

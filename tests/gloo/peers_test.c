@@ -32,7 +32,8 @@ static void groups_are_made_from_the_first_one(void** state) {
 }
 
 static void ask_for_what_is_not_there(rank_context* me) {
-    const int32_t all[] = {0, 1};
+    const int32_t all[] = {0, 1}, other = 1 - me->rank;
+    uint64_t flags = 1;
     int16_t small = 1;
     const tutti_buffer shorts = TUTTI_BUFFER_INIT(&small, 1, TUTTI_INT16);
     tutti_bytes* bytes = NULL;
@@ -56,6 +57,15 @@ static void ask_for_what_is_not_there(rank_context* me) {
     RANK_SAYS(me, "all ranks call it");
     RANK_STATUS(me, tutti_new_group(me->group, all, 2, "shm", NULL, NULL, &group, &me->error),
                 TUTTI_ERR_UNSUPPORTED);
+    RANK_STATUS(me, tutti_group_agree(me->group, &flags, 0, &me->error), TUTTI_ERR_UNSUPPORTED);
+    RANK_SAYS(me, "group_agree on");
+    RANK_STATUS(me,
+                tutti_shrink_group(me->group, &other, 1, TUTTI_SHRINK_ABORT, NULL, NULL, &group,
+                                   &me->error),
+                TUTTI_ERR_UNSUPPORTED);
+    RANK_SAYS(me, "shrink_group on");
+    RANK_STATUS(me, tutti_group_revoke(me->group, NULL, &me->error), TUTTI_ERR_UNSUPPORTED);
+    RANK_SAYS(me, "group_revoke on");
     RANK_EXPECT(me, rank_sum(me, me->group, 1) == 2); /* nothing of that has ended the group */
 }
 
@@ -77,6 +87,30 @@ static void go_away(rank_context* me) {
 static void a_connection_that_closes_names_the_rank(void** state) {
     (void)state;
     assert_int_equal(run_ranks(backend, 2, go_away, NULL), 0);
+}
+
+/* Only this rank's calls end; the other finds the connection closed when the group goes. */
+static void abort_own_calls(rank_context* me) {
+    float number = 1;
+    const tutti_buffer one = TUTTI_BUFFER_INIT(&number, 1, TUTTI_FLOAT32);
+    tutti_work* work = NULL;
+    if (me->rank == 0) {
+        RANK_STATUS(me, tutti_recv(me->group, &one, 1, 0, NULL, NULL, NULL, &me->error),
+                    TUTTI_ERR_PEER_LOST);
+        RANK_EXPECT(me, me->error.rank == 1);
+        return;
+    }
+    RANK_OK(me, tutti_recv(me->group, &one, 0, 0, NULL, NULL, &work, &me->error));
+    RANK_OK(me, tutti_group_abort(me->group, &me->error));
+    const tutti_status status = tutti_work_wait(work, 0, &me->error);
+    tutti_work_release(work);
+    RANK_EXPECT(me, status == TUTTI_ERR_ABORTED);
+    RANK_SAYS(me, "rank 1 aborted the group");
+}
+
+static void aborting_ends_the_calls_of_this_rank(void** state) {
+    (void)state;
+    assert_int_equal(run_ranks(backend, 2, abort_own_calls, NULL), 0);
 }
 
 static void groups_with_wrong_options_are_refused(void** state) {
@@ -104,6 +138,7 @@ int main(int argc, char** argv) {
         cmocka_unit_test(groups_are_made_from_the_first_one),
         cmocka_unit_test(what_takes_a_membership_is_refused),
         cmocka_unit_test(a_connection_that_closes_names_the_rank),
+        cmocka_unit_test(aborting_ends_the_calls_of_this_rank),
         cmocka_unit_test(groups_with_wrong_options_are_refused),
     };
     if (argc != 2) return 2;
