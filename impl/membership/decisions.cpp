@@ -29,11 +29,35 @@ bool Decisions::wait(Lock& lock, const Deadline& deadline) {
     return true;
 }
 
+// One thread of this rank.
+class Decisions::Turn {
+public:
+    Turn(Decisions& of, const Deadline& deadline) : of_(of) {
+        Lock lock(of.mutex_);
+        while (of.is_taking_ && of.end_.ok() && of.changed_.wait(lock, deadline)) {
+        }
+        if (!of.end_.ok()) throw Error(of.end_);
+        if (of.is_taking_) {
+            throw Error(TUTTI_ERR_TIMEOUT,
+                        "timed out while another thread of this rank was in such a call");
+        }
+        of.is_taking_ = true;
+    }
+    ~Turn() {
+        const Lock lock(of_.mutex_);
+        of_.is_taking_ = false;
+        of_.changed_.notify_all();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+private:
+    Decisions& of_;
+};
+
 std::optional<Decision> Decisions::take(const Terms& terms, const Deadline& deadline) {
+    const Turn turn(*this, deadline);
     Lock lock(mutex_);
-    while (is_taking_ && end_.ok()) changed_.wait(lock);
-    if (!end_.ok()) throw Error(end_);
-    is_taking_ = true;
     const std::string key = this->key();
     if (!next_) {
         lock.unlock();
@@ -48,8 +72,6 @@ std::optional<Decision> Decisions::take(const Terms& terms, const Deadline& dead
             (void)wait(lock, Deadline::after_ms(answer_ms));
         }
     }
-    is_taking_ = false;
-    changed_.notify_all();
     if (!next_ && !end_.ok()) throw Error(end_);
     auto decision = std::exchange(next_, std::nullopt);
     if (decision) ++taken_;

@@ -29,7 +29,8 @@ public:
     };
     // Waits for the next decision, for one thread after the other. Nothing: the deadline has
     // passed, and the arbiter has not answered either. The decision may still come; the next call
-    // returns it then. Throws if the rank has ended its part in the group.
+    // returns it then. Throws if the rank has ended its part in the group; TIMEOUT if it has
+    // passed before the turn of this thread.
     std::optional<Decision> take(const Terms& terms, const Deadline& deadline);
 
     void on_decision(const Decision& decision);
@@ -37,6 +38,7 @@ public:
     void end(const Status& why);
 
 private:
+    class Turn;
     [[nodiscard]] std::string key() const TUTTI_REQUIRES(mutex_);
     bool wait(Lock& lock, const Deadline& deadline) TUTTI_REQUIRES(mutex_);
 
@@ -45,7 +47,7 @@ private:
     const Send send_;
     Mutex mutex_;
     Condition changed_;
-    bool is_taking_ TUTTI_GUARDED_BY(mutex_) = false;  // a thread
+    bool is_taking_ TUTTI_GUARDED_BY(mutex_) = false;  // some thread has its turn
     uint64_t taken_ TUTTI_GUARDED_BY(mutex_) = 0;
     std::optional<Decision> next_ TUTTI_GUARDED_BY(mutex_);
     Status end_ TUTTI_GUARDED_BY(mutex_);

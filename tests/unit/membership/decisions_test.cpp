@@ -115,6 +115,22 @@ void a_time_out_names_who_has_not_come_and_may_be_tried_again(void**) {
     expect_decision(members, {0, 1, 2});
 }
 
+// The thread that comes second has its own deadline, and the first goes on.
+void a_thread_waits_for_another_one_until_its_time_is_up(void**) {
+    std::promise<void> has_proposed;
+    membership::Decisions decisions(0, {0, 1},
+                                    [&](const std::string&) { has_proposed.set_value(); });
+    auto first =
+        std::async(std::launch::async, [&] { return decisions.take({.payload = "a"}, ample()); });
+    has_proposed.get_future().wait();
+    TUTTI_EXPECT_ERROR(decisions.take({.payload = "b"}, Deadline::after_ms(50)), TUTTI_ERR_TIMEOUT,
+                       "another thread of this rank");
+    membership::Decision decision{0, "decision/1"};
+    decision.payloads = {"a", "c"};
+    decisions.on_decision(decision);
+    assert_true(first.get()->payloads == decision.payloads);
+}
+
 void an_excluded_rank_is_not_waited_for_and_hears_of_it(void**) {
     Members members(3);
     const membership::Decisions::Terms terms{.payload = "x", .excluded = {1}, .new_groups = 1};
@@ -169,6 +185,7 @@ int main() {
         TUTTI_TEST(a_group_that_has_failed_decides),
         TUTTI_TEST(a_healthy_group_decides_and_gets_new_ids),
         TUTTI_TEST(a_rank_that_leaves_meanwhile_ends_its_own_wait),
+        TUTTI_TEST(a_thread_waits_for_another_one_until_its_time_is_up),
         TUTTI_TEST(a_time_out_names_who_has_not_come_and_may_be_tried_again),
         TUTTI_TEST(an_excluded_rank_is_not_waited_for_and_hears_of_it),
         TUTTI_TEST(ranks_die_until_one_is_left),
