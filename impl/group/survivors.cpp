@@ -54,7 +54,6 @@ void Survivors::check_may_call(const char* function) const {
 Membership::Agreed Survivors::decide(const char* function, const std::string& argument,
                                      const std::vector<int>& excluded, uint32_t new_groups,
                                      const Deadline& deadline) {
-    const InFlight entry(group_.life, function, InFlight::Of::Any);
     const auto failed = [&](Status status) {
         status.message = cat(function, " on ", group_.identity.label(), ": ", status.message);
         return Error(std::move(status));
@@ -84,6 +83,7 @@ Membership::Agreed Survivors::decide(const char* function, const std::string& ar
 uint64_t Survivors::agree(uint64_t flags, int64_t timeout_ms) {
     constexpr const char* function = "group_agree";
     check_may_call(function);
+    const InFlight entry(group_.life, function, InFlight::Of::Any);
     const auto agreed = decide(function, cat(flags), {}, 0, group_.deadline(timeout_ms));
     uint64_t all = ~uint64_t{0};
     for (const std::string& payload : agreed.payloads) {
@@ -114,16 +114,43 @@ public:
 
 private:
     std::optional<GroupParts> attempt() {
+        std::optional<InFlight> entry(std::in_place, group_.life, function, InFlight::Of::Any);
         const bool has_failed = !group_.failure().ok();
         const auto agreed =
             survivors_.decide(function, cat(has_failed ? 1 : 0, " ", options_.min_size),
                               options_.excluded, 1, deadline_);
         check(agreed);
-        TUTTI_FAULT_POINT("shrink.open");
-        GroupParts parts = parts_of(agreed);
-        Status why = open(parts);
+        // The members count on this rank from now on: they hear of whatever befalls it.
+        std::optional<GroupParts> parts;
+        Status why = end_of([&] { parts.emplace(parts_of(agreed)); });
+        if (!parts) {
+            group_.membership->decline(agreed, why, vote_of(why));
+            throw failed(std::move(why));
+        }
+        entry.reset();
+        why = end_of([&] { open(*parts); });
         TUTTI_FAULT_POINT("shrink.commit");
-        return commit(std::move(parts), std::move(why));
+        return commit(std::move(*parts), why);
+    }
+
+    template <typename Act>
+    static Status end_of(Act&& act) {
+        try {
+            act();
+            return {};
+        } catch (...) {
+            return current_status();
+        }
+    }
+
+    // Whether this rank has opened the new group.
+    static std::string vote_of(const Status& why) {
+        return why.ok() ? ready : cat(why.code, " ", why.message);
+    }
+
+    [[nodiscard]] Error failed(Status status) const {
+        status.message = cat(function, " on ", group_.identity.label(), ": ", status.message);
+        return Error(std::move(status));
     }
 
     // All see the same, and so throw the same.
@@ -147,6 +174,7 @@ private:
     }
 
     GroupParts parts_of(const Membership::Agreed& agreed) const {
+        TUTTI_FAULT_POINT("shrink.make");
         GroupParts parts;
         parts.timeout_ms = group_.timeout_ms;
         parts.backend_map = group_.backend_map;
@@ -164,35 +192,29 @@ private:
             identity.global_ranks.push_back(
                 group_.identity.global_ranks[static_cast<size_t>(rank)]);
         }
-        const InFlight entry(group_.life, function, InFlight::Of::Any);
         parts.membership = std::make_unique<Membership>(
             group_.membership->shared_world(), agreed.first_group_id, identity.global_ranks);
         return parts;
     }
 
-    // Why this rank could not; OK: it could.
-    Status open(GroupParts& parts) const {
+    void open(GroupParts& parts) const {
         try {
+            TUTTI_FAULT_POINT("shrink.open");
             parts.open_backends({*parts.membership, deadline_, parts.store, parts.identity.bound,
                                  false, parts.identity.name});
-            return {};
         } catch (...) {
-            const Status status = current_status();
-            parts.membership->report(gave_up(parts.identity.rank, status));
-            return status;
+            parts.membership->report(gave_up(parts.identity.rank, current_status()));
+            throw;
         }
     }
 
     // Nothing: a member has died.
-    std::optional<GroupParts> commit(GroupParts parts, Status why) const {
+    std::optional<GroupParts> commit(GroupParts parts, const Status& why) const {
         Membership::Agreed agreed;
         try {
-            agreed = parts.membership->decide(
-                {.payload = why.ok() ? ready : cat(why.code, " ", why.message)}, deadline_);
+            agreed = parts.membership->decide({.payload = vote_of(why)}, deadline_);
         } catch (const Error& error) {
-            Status status = error.status();
-            status.message = cat(function, " on ", group_.identity.label(), ": ", status.message);
-            throw Error(std::move(status));
+            throw failed(error.status());
         }
         if (static_cast<int>(agreed.members.size()) < parts.identity.size) return std::nullopt;
         const auto bad = std::ranges::find_if(

@@ -12,13 +12,23 @@ namespace {
 // What the arbiter may take once the deadline has passed; the next coordinator waits for ranks.
 constexpr int64_t answer_ms = 10'000;
 
+std::string key_of(uint64_t number) {
+    return cat("decision/", number);
+}
+
 }  // namespace
 
 Decisions::Decisions(uint32_t group, std::vector<int> participants, Send send)
     : group_(group), participants_(std::move(participants)), send_(std::move(send)) {}
 
 std::string Decisions::key() const {
-    return cat("decision/", taken_ + 1);
+    return key_of(taken_ + 1);
+}
+
+std::string Decisions::first_proposal(uint32_t group, std::vector<int> participants,
+                                      const Terms& terms) {
+    return encode(Proposal{group, key_of(1), std::move(participants), terms.excluded,
+                           terms.new_groups, terms.payload});
 }
 
 // False when the deadline has passed without the decision.

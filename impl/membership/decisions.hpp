@@ -27,6 +27,9 @@ public:
         std::vector<int> excluded{};
         uint32_t new_groups = 0;
     };
+    // The frame by which a rank takes part in the first of a group that it does not make.
+    static std::string first_proposal(uint32_t group, std::vector<int> participants,
+                                      const Terms& terms);
     // Waits for the next decision, for one thread after the other. Nothing: the deadline has
     // passed, and the arbiter has not answered either. The decision may still come; the next call
     // returns it then. Throws if the rank has ended its part in the group; TIMEOUT if it has

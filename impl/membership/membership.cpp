@@ -472,6 +472,17 @@ Membership::Agreed Membership::decide(const membership::Decisions::Terms& terms,
     return agreed;
 }
 
+void Membership::decline(const Agreed& agreed, const Status& why, const std::string& payload) {
+    const uint32_t group = agreed.first_group_id;
+    const auto own = std::ranges::find(agreed.members, rank_) - agreed.members.begin();
+    const membership::Failure failure{gave_up(static_cast<int>(own), why), 1};
+    std::vector<int> members;
+    for (const int rank : agreed.members) members.push_back(world_rank(rank));
+    world_->send(membership::encode(membership::Kind::Open, group, members));
+    world_->send(membership::encode(membership::Kind::Report, group, failure));
+    world_->send(membership::Decisions::first_proposal(group, members, {.payload = payload}));
+}
+
 void Membership::refuse(const Step& step, const Status& why) noexcept {
     Status refusal = why;  // between ranks, they are those of the world
     if (refusal.rank >= 0) refusal.rank = world_rank(refusal.rank);

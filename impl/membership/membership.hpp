@@ -152,6 +152,9 @@ public:
         uint32_t first_group_id = 0;        // of the new groups
     };
     Agreed decide(const membership::Decisions::Terms& terms, const Deadline& deadline);
+    // This rank is a member of the new group, but cannot make it: the others hear why, and in the
+    // first decision of that group what it says. Does not wait.
+    void decline(const Agreed& agreed, const Status& why, const std::string& payload);
     // take_step() of all ranks: the payloads of all.
     std::vector<std::string> all_gather(const std::string& key, const std::string& payload,
                                         const Deadline& deadline) {

@@ -339,6 +339,69 @@ static void a_rank_that_stops_while_the_group_is_made_is_named_and_told(void** s
     }
 }
 
+static void start_shrinking(team* all, int32_t victim, const char* fault,
+                            const char* const* steps) {
+    print_message("rank %d, %s\n", (int)victim, fault);
+    start_with_fault(all, 3, victim, fault, SILENCE, steps);
+    for (int32_t index = 0; index < 3; ++index) {
+        EXPECT_DONE(all, index, "init");
+        EXPECT_DONE(all, index, "pause");
+    }
+    for (int32_t index = 0; index < 3; ++index) team_resume(all, index);
+}
+
+/* All hear of it, and shrink once more. */
+static void a_rank_that_fails_in_a_shrink_is_named_and_all_may_try_again(void** state) {
+    static const char* const points[] = {"shrink.make", "shrink.open"};
+    for (int point = 0; point < 2; ++point) {
+        for (int32_t victim = 0; victim < 3; ++victim) {
+            team* all = (team*)*state;
+            char fault[64], named[64], cause[64];
+            snprintf(fault, sizeof fault, "TUTTI_FAULT=%s@1=throw", points[point]);
+            snprintf(cause, sizeof cause, "fault point %s", points[point]);
+            snprintf(named, sizeof named, "rank %d could not open the new group", (int)victim);
+            start_shrinking(
+                all, victim, fault,
+                LIST("init", "pause", "shrink", "shrink", "call all_reduce", "destroy"));
+            for (int32_t index = 0; index < 3; ++index) {
+                if (index == victim) {
+                    EXPECT_STEP_AMONG(all, index, "shrink", AMONG(TUTTI_ERR_BACKEND),
+                                      AMONG(-1, victim), cause);
+                } else {
+                    EXPECT_STEP(all, index, "shrink", TUTTI_ERR_BACKEND, victim, named, cause);
+                }
+                EXPECT_DONE(all, index, "shrink");
+                EXPECT_DONE(all, index, "all_reduce");
+                EXPECT_DONE(all, index, "destroy");
+            }
+            team_expect_ends(all, -1);
+            fresh_team(state);
+        }
+    }
+}
+
+static void a_rank_that_dies_in_a_shrink_is_left_out(void** state) {
+    static const char* const faults[] = {
+        "TUTTI_FAULT=decision.wait@1=kill", "TUTTI_FAULT=shrink.make@1=kill",
+        "TUTTI_FAULT=shrink.open@1=exit", "TUTTI_FAULT=shrink.commit@1=kill"};
+    for (size_t fault = 0; fault < sizeof faults / sizeof *faults; ++fault) {
+        for (int32_t victim = 0; victim < 3; ++victim) {
+            team* all = (team*)*state;
+            start_shrinking(all, victim, faults[fault],
+                            LIST("init", "pause", "shrink", "call all_reduce", "destroy"));
+            for (int32_t index = 0; index < 3; ++index) {
+                if (index == victim) continue;
+                EXPECT_DONE(all, index, "shrink");
+                EXPECT_DONE(all, index, "all_reduce");
+                EXPECT_DONE(all, index, "destroy");
+            }
+            team_expect_ends(all, victim);
+            assert_int_not_equal(team_await_end(all, victim), 0);
+            fresh_team(state);
+        }
+    }
+}
+
 int main(int argc, char** argv) {
     const struct CMUnitTest tests[] = {
         TEAM_TEST(a_rank_that_dies_as_a_group_is_made_is_named),
@@ -355,6 +418,8 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_0_that_dies_while_the_group_is_made_is_named),
         TEAM_TEST(a_rank_that_fails_while_the_group_is_made_is_named),
         TEAM_TEST(a_rank_that_stops_while_the_group_is_made_is_named_and_told),
+        TEAM_TEST(a_rank_that_fails_in_a_shrink_is_named_and_all_may_try_again),
+        TEAM_TEST(a_rank_that_dies_in_a_shrink_is_left_out),
     };
     if (argc < 2) return 2;
     if (!HAVE_FAULT_POINTS) {

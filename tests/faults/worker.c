@@ -20,6 +20,7 @@
  *               split=1: splits the default group into halves instead;  world: back to the default
  *   subgroups   makes, uses and destroys count= groups of the default group, then compares
  *               descriptors, threads, memory and keys of the store
+ *   shrink      ends the calls of the default group and goes on in what is left of it
  *   serve       serves a store; the rank it prints is the port
  *   store       connects to the store;  fetch: waits there for a key that nobody sets
  *   limit       spare=: as many more descriptors; mebibytes=: as much more address space;
@@ -431,6 +432,13 @@ static void use_subgroups(const char* step) {
     say(step, status, &error);
 }
 
+static void shrink(const char* step) {
+    tutti_error error = TUTTI_ERROR_INIT;
+    const tutti_status status = tutti_shrink_group(TUTTI_GROUP_WORLD, NULL, 0, TUTTI_SHRINK_ABORT,
+                                                   NULL, NULL, NULL, &error);
+    say(step, status, &error);
+}
+
 static void use_store(const char* step) {
     tutti_error error = TUTTI_ERROR_INIT;
     tutti_bytes* bytes = NULL;
@@ -482,6 +490,7 @@ static void do_step(const char* step) {
         tutti_error error = TUTTI_ERROR_INIT;
         return say(step, survive(step, &error), &error);
     }
+    if (begins(step, "shrink")) return shrink(step);
     if (begins(step, "train")) {
         tutti_error error = TUTTI_ERROR_INIT;
         const tutti_status status = train(step, &error);
