@@ -105,17 +105,19 @@ uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadlin
                     cat("ranks called ", step.function, " with arguments that differ beyond their ",
                         "first ", max_text, " bytes"));
     } catch (const StepTimedOut& absence) {
-        const bool several = absence.missing.size() > 1;
-        const bool is_late =
-            std::ranges::find(absence.missing, group.rank()) != absence.missing.end();
-        throw Error(
-            TUTTI_ERR_TIMEOUT,
-            cat(is_late ? "others" : cat("rank ", group.rank()), " timed out waiting for rank",
-                several ? "s " : " ", ranks_text(absence.missing),
-                several ? ", which have not called " : ", which has not called ", step.function,
-                is_late ? " in time" : ""),
-            absence.status().rank);
+        throw Error(have_not_called(absence, step.function, group.rank()));
     }
+}
+
+Status have_not_called(const StepTimedOut& absence, const std::string& function, int own_rank) {
+    const std::vector<int>& missing = absence.missing;
+    const bool is_late = std::ranges::find(missing, own_rank) != missing.end();
+    const bool several = missing.size() > 1;
+    return {TUTTI_ERR_TIMEOUT, missing.empty() ? -1 : missing.front(), 0,
+            cat(is_late ? "others" : cat("rank ", own_rank), " timed out waiting for rank",
+                several ? "s " : " ", ranks_text(missing),
+                several ? ", which have not called " : ", which has not called ", function,
+                is_late ? " in time" : "")};
 }
 
 void decline(Membership& group, const Agreement& step, const Status& why) noexcept {

@@ -25,6 +25,9 @@ struct Agreement {
 // sides, TIMEOUT names the missing ranks; the reason why a rank cannot arrive is passed on.
 uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadline);
 
+// Ranks did not come to a step of that function before the time of one was up.
+Status have_not_called(const StepTimedOut& absence, const std::string& function, int own_rank);
+
 // This rank cannot arrive, for its arguments: the others throw MISMATCH. Does not wait for them.
 void decline(Membership& group, const Agreement& step, const Status& why) noexcept;
 // Nor for a failure of its own: the others throw that. Does not wait for them.

@@ -7,6 +7,7 @@
 #include "base/debug_level.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "context.hpp"
 #include "making.hpp"
 #include "membership/threads.hpp"
 #include "ranks.hpp"
@@ -48,10 +49,10 @@ void check_foreign_peers(const GroupOptions& options, const GroupIdentity& ident
 // new one meet, at a place that is numbered by the calls.
 std::optional<GroupParts> Splitting::split_among_foreign_peers(const SplitOptions& options) {
     const GroupIdentity& identity = parent_.identity;
-    const auto context = [&] { return cat(options.function, " on ", identity.label(), ": "); };
     const auto refuse_as = [&](const char* why) {
         throw Error(TUTTI_ERR_UNSUPPORTED,
-                    cat(context(), why, ", and ranks of the group may be of PyTorch's"));
+                    cat(options.function, " on ", identity.label(), ": ", why,
+                        ", and ranks of the group may be of PyTorch's"));
     };
     if (identity.as.own != identity.as.root)
         refuse_as("groups are made from the first group alone");
@@ -66,16 +67,12 @@ std::optional<GroupParts> Splitting::split_among_foreign_peers(const SplitOption
     if (!std::ranges::is_sorted(ranks)) refuse_as("ranks are given in ascending order");
     const InFlight entry(parent_.life, options.function.c_str());
     const std::string step = next_step(options);
-    const auto own = std::ranges::find(ranks, identity.rank);
-    if (own == ranks.end()) return std::nullopt;
+    if (std::ranges::find(ranks, identity.rank) == ranks.end()) return std::nullopt;
     GroupParts parts;
-    parts.identity = identity;
-    parts.identity.rank = static_cast<int>(own - ranks.begin());
-    parts.identity.size = static_cast<int>(ranks.size());
+    parts.identity = identity.of_members(ranks);
     parts.identity.name =
         options.description.empty() ? cat(identity.name, "/", step) : options.description;
     parts.identity.bound = identity.bound_device_for(options.bound);
-    parts.identity.global_ranks = ranks;
     parts.timeout_ms = parent_.effective_timeout(options.timeout_ms);
     parts.backend_map = map;
     parts.store = store_of_pytorch(std::stoull(step), parent_.store);
@@ -83,14 +80,10 @@ std::optional<GroupParts> Splitting::split_among_foreign_peers(const SplitOption
     parts.membership = std::make_unique<Membership>(
         size == 1 ? world_of_one() : unwatched_world(parts.identity.rank, size), 0,
         all_ranks(size));
-    try {
+    with_context(options.function, identity, [&] {
         parts.open_backends({*parts.membership, parent_.deadline(options.timeout_ms), parts.store,
                              parts.identity.bound, false, parts.identity.name});
-    } catch (const Error& error) {
-        Status status = error.status();
-        status.message = cat(context(), status.message);
-        throw Error(std::move(status));
-    }
+    });
     return parts;
 }
 

@@ -1,11 +1,29 @@
 #include "identity.hpp"
 
+#include <algorithm>
+
+#include "base/debug_level.hpp"
 #include "base/error.hpp"
 
 namespace tutti {
 
 std::string GroupIdentity::label() const {
     return cat("group \"", name, "\" (rank ", rank, " of ", size, ")");
+}
+
+GroupIdentity GroupIdentity::of_members(const std::vector<int>& ranks) const {
+    GroupIdentity members = *this;
+    members.rank = static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin());
+    members.size = static_cast<int>(ranks.size());
+    members.compares_first = debug_level() == DebugLevel::Detail && !has_foreign_peers;
+    members.global_ranks.clear();
+    for (const int one : ranks)
+        members.global_ranks.push_back(global_ranks[static_cast<size_t>(one)]);
+    return members;
+}
+
+int GroupIdentity::rank_of_global(int global) const {
+    return static_cast<int>(std::ranges::find(global_ranks, global) - global_ranks.begin());
 }
 
 Device GroupIdentity::bound_device_for(const Device& wanted) const {

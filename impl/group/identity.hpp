@@ -24,6 +24,11 @@ struct GroupIdentity {
     // "group \"world\" (rank 0 of 4)".
     [[nodiscard]] std::string label() const;
 
+    // Of a group of those ranks of this one, this rank among them; all else is as here.
+    [[nodiscard]] GroupIdentity of_members(const std::vector<int>& ranks) const;
+    // The rank here of a member, by its rank in the first group.
+    [[nodiscard]] int rank_of_global(int global) const;
+
     // Throws INVALID_ARGUMENT for another device; `what`: "the buffers are on".
     void check_bound(const Device& device, const char* what) const {
         if (device != bound) check_bound_to_one(device, what);

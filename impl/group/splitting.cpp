@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "backends/registry.hpp"
-#include "base/debug_level.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
+#include "context.hpp"
 #include "foreign_peers.hpp"
 #include "ranks.hpp"
 
@@ -126,21 +126,12 @@ private:
     [[nodiscard]] GroupIdentity identity_of(int part) const {
         const std::vector<int>& ranks = options_.parts[static_cast<size_t>(part)];
         const std::string suffix = options_.parts.size() == 1 ? "" : cat(".", part);
-        GroupIdentity identity = parent_.identity;
-        identity.rank =
-            static_cast<int>(std::ranges::find(ranks, parent_.identity.rank) - ranks.begin());
-        identity.size = static_cast<int>(ranks.size());
+        GroupIdentity identity = parent_.identity.of_members(ranks);
         identity.name = options_.description.empty()
                             ? cat(parent_.identity.name, "/", step_, suffix)
                             : options_.description;
         identity.reproducible = reproducible_;
         identity.bound = bound_;
-        identity.compares_first = debug_level() == DebugLevel::Detail;
-        identity.global_ranks.clear();
-        for (const int rank : ranks) {
-            identity.global_ranks.push_back(
-                parent_.identity.global_ranks[static_cast<size_t>(rank)]);
-        }
         return identity;
     }
 
@@ -163,7 +154,8 @@ private:
             members.report(gave_up(members.rank(), status));
             if (status.rank >= 0) {
                 const int own = status.rank;
-                status.rank = global_to_parent(global_ranks[static_cast<size_t>(own)]);
+                status.rank =
+                    parent_.identity.rank_of_global(global_ranks[static_cast<size_t>(own)]);
                 status.message = cat(status.message, "; rank ", own, " of the new group is rank ",
                                      status.rank, " of this one");
             }
@@ -171,21 +163,9 @@ private:
         }
     }
 
-    [[nodiscard]] int global_to_parent(int global) const {
-        const auto& ranks = parent_.identity.global_ranks;
-        return static_cast<int>(std::ranges::find(ranks, global) - ranks.begin());
-    }
-
     template <typename Act>
     void with_context(Act&& act) const {
-        try {
-            act();
-        } catch (const Error& error) {
-            Status status = error.status();
-            status.message =
-                cat(options_.function, " on ", parent_.identity.label(), ": ", status.message);
-            throw Error(status);
-        }
+        tutti::with_context(options_.function, parent_.identity, act);
     }
 
     GroupCore& parent_;

@@ -5,10 +5,11 @@
 #include <optional>
 #include <utility>
 
-#include "base/debug_level.hpp"
+#include "agreement.hpp"
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
 #include "base/log.hpp"
+#include "context.hpp"
 #include "foreign_peers.hpp"
 #include "membership/world.hpp"
 #include "ranks.hpp"
@@ -17,30 +18,10 @@ namespace tutti {
 
 namespace {
 
-constexpr const char* ready = "ready";
-
-// "shrink_group\n1 3": the call, which must be the same on all ranks, and what this rank adds.
-std::string function_in(const std::string& payload) {
-    return payload.substr(0, payload.find('\n'));
-}
-std::string argument_in(const std::string& payload) {
-    return payload.substr(payload.find('\n') + 1);
-}
-
 // That of a group which has been shrunk before does not grow.
 std::string shrunk_name(const std::string& name, int size) {
     constexpr const char* shrunk = " shrunk to ";
     return cat(name.substr(0, name.rfind(shrunk)), shrunk, size);
-}
-
-Status why_absent(const char* function, int own_rank, const std::vector<int>& missing) {
-    const bool is_late = std::ranges::find(missing, own_rank) != missing.end();
-    const bool several = missing.size() > 1;
-    return {TUTTI_ERR_TIMEOUT, missing.empty() ? -1 : missing.front(), 0,
-            cat(is_late ? "others" : cat("rank ", own_rank), " timed out waiting for rank",
-                several ? "s " : " ", ranks_text(missing),
-                several ? ", which have not called " : ", which has not called ", function,
-                is_late ? " in time" : "")};
 }
 
 }  // namespace
@@ -50,44 +31,39 @@ void Survivors::check_may_call(const char* function) const {
     check_has_membership(group_.identity, function);
 }
 
-// Throws for the caller: the function and the group go first.
-Membership::Agreed Survivors::decide(const char* function, const std::string& argument,
-                                     const std::vector<int>& excluded, uint32_t new_groups,
-                                     const Deadline& deadline) {
-    const auto failed = [&](Status status) {
-        status.message = cat(function, " on ", group_.identity.label(), ": ", status.message);
-        return Error(std::move(status));
-    };
+Membership::Agreed Survivors::decide(const CallOfMany& own, const std::vector<int>& excluded,
+                                     uint32_t new_groups, const Deadline& deadline) {
+    Membership::Agreed agreed;
     try {
-        auto agreed = group_.membership->decide({.payload = cat(function, "\n", argument),
-                                                 .excluded = excluded,
-                                                 .new_groups = new_groups},
-                                                deadline);
-        for (size_t at = 0; at < agreed.payloads.size(); ++at) {
-            const std::string other = function_in(agreed.payloads[at]);
-            const std::string first = function_in(agreed.payloads.front());
-            if (other == first) continue;
+        agreed = group_.membership->decide(
+            {.payload = own.encode(), .excluded = excluded, .new_groups = new_groups}, deadline);
+    } catch (const StepTimedOut& absence) {
+        throw Error(have_not_called(absence, own.function, group_.identity.rank));
+    }
+    const std::string first = CallOfMany::decode(agreed.payloads.front()).function;
+    for (size_t at = 0; at < agreed.payloads.size(); ++at) {
+        auto [function, argument] = CallOfMany::decode(agreed.payloads[at]);
+        if (function != first) {
             throw Error(TUTTI_ERR_MISMATCH,
-                        cat("rank ", agreed.members[at], " called ", other, " while rank ",
+                        cat("rank ", agreed.members[at], " called ", function, " while rank ",
                             agreed.members.front(), " called ", first),
                         agreed.members[at]);
         }
-        return agreed;
-    } catch (const StepTimedOut& absence) {
-        throw failed(why_absent(function, group_.identity.rank, absence.missing));
-    } catch (const Error& error) {
-        throw failed(error.status());
+        agreed.payloads[at] = std::move(argument);
     }
+    return agreed;
 }
 
 uint64_t Survivors::agree(uint64_t flags, int64_t timeout_ms) {
     constexpr const char* function = "group_agree";
     check_may_call(function);
     const InFlight entry(group_.life, function, InFlight::Of::Any);
-    const auto agreed = decide(function, cat(flags), {}, 0, group_.deadline(timeout_ms));
+    const auto agreed = with_context(function, group_.identity, [&] {
+        return decide({function, cat(flags)}, {}, 0, group_.deadline(timeout_ms));
+    });
     uint64_t all = ~uint64_t{0};
-    for (const std::string& payload : agreed.payloads) {
-        all &= std::strtoull(argument_in(payload).c_str(), nullptr, 10);
+    for (const std::string& argument : agreed.payloads) {
+        all &= std::strtoull(argument.c_str(), nullptr, 10);
     }
     return all;
 }
@@ -104,7 +80,9 @@ public:
 
     GroupParts run() {
         while (true) {
-            if (auto parts = attempt()) return std::move(*parts);
+            std::optional<InFlight> entry(std::in_place, group_.life, function, InFlight::Of::Any);
+            auto parts = with_context(function, group_.identity, [&] { return attempt(entry); });
+            if (parts) return std::move(*parts);
             log(LogLevel::Info, function, " on ", group_.identity.label(),
                 ": a member has died meanwhile; the others begin again");
         }
@@ -113,24 +91,23 @@ public:
     static constexpr const char* function = "shrink_group";
 
 private:
-    std::optional<GroupParts> attempt() {
-        std::optional<InFlight> entry(std::in_place, group_.life, function, InFlight::Of::Any);
-        const bool has_failed = !group_.failure().ok();
+    // Nothing: a member has died.
+    std::optional<GroupParts> attempt(std::optional<InFlight>& entry) {
+        const ShrinkTerms own{!group_.failure().ok(), options_.min_size};
         const auto agreed =
-            survivors_.decide(function, cat(has_failed ? 1 : 0, " ", options_.min_size),
-                              options_.excluded, 1, deadline_);
+            survivors_.decide({function, own.encode()}, options_.excluded, 1, deadline_);
         check(agreed);
         // The members count on this rank from now on: they hear of whatever befalls it.
         std::optional<GroupParts> parts;
-        Status why = end_of([&] { parts.emplace(parts_of(agreed)); });
+        Vote vote{end_of([&] { parts.emplace(parts_of(agreed)); })};
         if (!parts) {
-            group_.membership->decline(agreed, why, vote_of(why));
-            throw failed(std::move(why));
+            group_.membership->decline(agreed, vote.why_not, vote.encode());
+            throw Error(std::move(vote.why_not));
         }
         entry.reset();
-        why = end_of([&] { open(*parts); });
+        vote.why_not = end_of([&] { open(*parts); });
         TUTTI_FAULT_POINT("shrink.commit");
-        return commit(std::move(*parts), why);
+        return commit(std::move(*parts), vote);
     }
 
     template <typename Act>
@@ -143,34 +120,21 @@ private:
         }
     }
 
-    // Whether this rank has opened the new group.
-    static std::string vote_of(const Status& why) {
-        return why.ok() ? ready : cat(why.code, " ", why.message);
-    }
-
-    [[nodiscard]] Error failed(Status status) const {
-        status.message = cat(function, " on ", group_.identity.label(), ": ", status.message);
-        return Error(std::move(status));
-    }
-
     // All see the same, and so throw the same.
     void check(const Membership::Agreed& agreed) const {
-        bool has_failed = false;
-        int min_size = 1;
-        for (const std::string& payload : agreed.payloads) {
-            const std::string argument = argument_in(payload);
-            has_failed = has_failed || argument.front() == '1';
-            min_size = std::max(min_size, std::atoi(argument.c_str() + 2));
+        ShrinkTerms all;
+        for (const std::string& argument : agreed.payloads) {
+            const auto [has_failed, min_size] = ShrinkTerms::decode(argument);
+            all.has_failed = all.has_failed || has_failed;
+            all.min_size = std::max(all.min_size, min_size);
         }
         const int size = static_cast<int>(agreed.members.size());
-        if (size == group_.identity.size && !has_failed) {
-            refuse(function, " on ", group_.identity.label(),
-                   ": no rank is lost, none is to be excluded, and the group has not failed");
+        if (size == group_.identity.size && !all.has_failed) {
+            refuse("no rank is lost, none is to be excluded, and the group has not failed");
         }
-        if (size >= min_size) return;
-        throw Error(TUTTI_ERR_ABORTED, cat(function, " on ", group_.identity.label(), ": only ",
-                                           size, size == 1 ? " rank is" : " ranks are",
-                                           " left, and options.min_size is ", min_size));
+        if (size >= all.min_size) return;
+        throw Error(TUTTI_ERR_ABORTED, cat("only ", size, size == 1 ? " rank is" : " ranks are",
+                                           " left, and options.min_size is ", all.min_size));
     }
 
     GroupParts parts_of(const Membership::Agreed& agreed) const {
@@ -179,19 +143,10 @@ private:
         parts.timeout_ms = group_.timeout_ms;
         parts.backend_map = group_.backend_map;
         parts.store = group_.store;
-        GroupIdentity& identity = parts.identity = group_.identity;
-        const auto own = std::ranges::find(agreed.members, group_.identity.rank);
-        identity.rank = static_cast<int>(own - agreed.members.begin());
-        identity.size = static_cast<int>(agreed.members.size());
+        GroupIdentity& identity = parts.identity = group_.identity.of_members(agreed.members);
         identity.name = options_.description.empty()
                             ? shrunk_name(group_.identity.name, identity.size)
                             : options_.description;
-        identity.compares_first = debug_level() == DebugLevel::Detail;
-        identity.global_ranks.clear();
-        for (const int rank : agreed.members) {
-            identity.global_ranks.push_back(
-                group_.identity.global_ranks[static_cast<size_t>(rank)]);
-        }
         parts.membership = std::make_unique<Membership>(
             group_.membership->shared_world(), agreed.first_group_id, identity.global_ranks);
         return parts;
@@ -208,29 +163,46 @@ private:
         }
     }
 
-    // Nothing: a member has died.
-    std::optional<GroupParts> commit(GroupParts parts, const Status& why) const {
-        Membership::Agreed agreed;
-        try {
-            agreed = parts.membership->decide({.payload = vote_of(why)}, deadline_);
-        } catch (const Error& error) {
-            throw failed(error.status());
-        }
+    std::optional<GroupParts> commit(GroupParts parts, const Vote& own) const {
+        const auto agreed = decide_in(parts, own);
         if (static_cast<int>(agreed.members.size()) < parts.identity.size) return std::nullopt;
-        const auto bad = std::ranges::find_if(
-            agreed.payloads, [](const std::string& payload) { return payload != ready; });
-        if (bad == agreed.payloads.end()) return parts;
-        const auto place = static_cast<size_t>(bad - agreed.payloads.begin());
-        const int rank = rank_in_group(parts.identity.global_ranks[place]);
-        throw Error(static_cast<tutti_status>(std::atoi(bad->c_str())),
-                    cat(function, " on ", group_.identity.label(), ": rank ", rank,
-                        " could not open the new group: ", bad->substr(bad->find(' ') + 1)),
-                    rank);
+        // A rank that is at fault itself, rather than one that names it.
+        std::optional<Status> why_not;
+        for (int rank = 0; rank < parts.identity.size; ++rank) {
+            Status vote = Vote::decode(agreed.payloads[static_cast<size_t>(rank)]).why_not;
+            const bool is_at_fault = vote.rank < 0 || vote.rank == rank;
+            if (vote.ok() || (why_not && !is_at_fault)) continue;
+            vote.rank = in_old_group(parts, is_at_fault ? rank : vote.rank);
+            vote.message = cat("rank ", in_old_group(parts, rank),
+                               " could not open the new group: ", vote.message);
+            why_not = std::move(vote);
+            if (is_at_fault) break;
+        }
+        if (why_not) throw Error(std::move(*why_not));
+        return parts;
     }
 
-    [[nodiscard]] int rank_in_group(int global) const {
-        const auto& ranks = group_.identity.global_ranks;
-        return static_cast<int>(std::ranges::find(ranks, global) - ranks.begin());
+    [[nodiscard]] int in_old_group(const GroupParts& parts, int rank) const {
+        return group_.identity.rank_of_global(
+            parts.identity.global_ranks[static_cast<size_t>(rank)]);
+    }
+
+    // An error has the ranks of the old group.
+    [[nodiscard]] Membership::Agreed decide_in(const GroupParts& parts, const Vote& own) const {
+        try {
+            return parts.membership->decide({.payload = own.encode()}, deadline_);
+        } catch (const StepTimedOut& absence) {
+            std::vector<int> missing;
+            for (const int rank : absence.missing) missing.push_back(in_old_group(parts, rank));
+            throw Error(TUTTI_ERR_TIMEOUT,
+                        cat("timed out waiting for rank", missing.size() > 1 ? "s " : " ",
+                            ranks_text(missing), " to open the new group"),
+                        missing.empty() ? -1 : missing.front());
+        } catch (const Error& error) {
+            Status status = error.status();
+            if (status.rank >= 0) status.rank = in_old_group(parts, status.rank);
+            throw Error(std::move(status));
+        }
     }
 
     Survivors& survivors_;

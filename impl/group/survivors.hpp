@@ -10,6 +10,7 @@
 #include "base/deadline.hpp"
 #include "core.hpp"
 #include "membership/membership.hpp"
+#include "votes.hpp"
 
 namespace tutti {
 
@@ -34,9 +35,9 @@ public:
 private:
     class Shrinking;
     void check_may_call(const char* function) const;
-    Membership::Agreed decide(const char* function, const std::string& argument,
-                              const std::vector<int>& excluded, uint32_t new_groups,
-                              const Deadline& deadline);
+    // The arguments of all in the place of their payloads.
+    Membership::Agreed decide(const CallOfMany& own, const std::vector<int>& excluded,
+                              uint32_t new_groups, const Deadline& deadline);
 
     GroupCore& group_;
 };

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "address.hpp"
+#include "answer.hpp"
 #include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -50,34 +51,18 @@ struct Answer {
     Status verdict{};
 };
 
-// The first frame that comes, and nothing behind it: that is for who gets the connection.
-Answer read_answer(net::Socket& socket, const Deadline& deadline) {
-    FrameReader frames;
-    std::optional<Answer> answer;
-    std::byte bytes[512];
-    while (!answer) {
-        const size_t wanted = std::min(frames.missing(), sizeof bytes);
-        const size_t count = socket.recv_some(std::span(bytes, wanted), deadline);
-        if (count == 0) {
-            throw Error(TUTTI_ERR_NETWORK, cat(socket.remote_address(), " closed the connection"));
-        }
-        frames.feed(std::span(bytes, count), [&](const Frame& frame) {
-            answer.emplace();
-            answer->kind = frame.kind;
-            if (frame.kind == Kind::Refused) answer->reason = decode_text(frame);
-            if (frame.kind == Kind::Verdict) answer->verdict = decode_failure(frame).content.cause;
-            return false;
-        });
-    }
-    return *answer;
-}
-
 // Returns when welcome.
 void handshake(net::Socket& socket, const Invitation& invitation, const JoiningRank& caller,
                const Deadline& deadline) {
     const std::string text = encode(Handshake{invitation.token, caller.rank, caller.size});
     socket.send_all(std::as_bytes(std::span(text)), deadline);
-    const auto [kind, reason, verdict] = read_answer(socket, deadline);
+    Answer answer;
+    read_answer(socket, deadline, [&answer](const Frame& frame) {
+        answer.kind = frame.kind;
+        if (frame.kind == Kind::Refused) answer.reason = decode_text(frame);
+        if (frame.kind == Kind::Verdict) answer.verdict = decode_failure(frame).content.cause;
+    });
+    const auto& [kind, reason, verdict] = answer;
     if (kind == Kind::Welcome) return;
     if (kind == Kind::Verdict && !verdict.ok()) throw Error(verdict);
     if (kind == Kind::Refused) {

@@ -1,11 +1,7 @@
 #include "rejoin.hpp"
 
-#include <utility>
-
 #include "base/deadline.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
-#include "base/thread.hpp"
 #include "net/socket.hpp"
 
 namespace tutti::membership {
@@ -17,24 +13,8 @@ constexpr int64_t max_ms = 3000;  // what a way to the next coordinator may take
 }  // namespace
 
 void Rejoin::start(std::vector<net::Address> addresses, Reached reached) {
-    join();
-    try {
-        const Lock lock(mutex_);
-        thread_ = start_thread("tutti-rejoin",
-                               [this, addresses, reached] { connect(addresses, reached); });
-    } catch (...) {
-        log(LogLevel::Warning, "control: ", current_status().message);
-        connect(addresses, reached);  // here, then, though all else waits
-    }
-}
-
-void Rejoin::join() {
-    if (std::thread before = take(); before.joinable()) before.join();
-}
-
-std::thread Rejoin::take() {
-    const Lock lock(mutex_);
-    return std::move(thread_);
+    if (errand_.start([this, addresses, reached] { connect(addresses, reached); })) return;
+    connect(addresses, reached);  // here, then, though all else waits
 }
 
 // Its door was open before ranks knew of each other: who refuses is gone.

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <thread>
 #include <vector>
 
-#include "base/mutex.hpp"
 #include "base/status.hpp"
+#include "errand.hpp"
 #include "net/address.hpp"
 #include "net/loop.hpp"
 
@@ -23,15 +22,13 @@ public:
     // In place of one before, for which it waits: that ends soon.
     void start(std::vector<net::Address> addresses, Reached reached);
     // Nothing is under way any more; it may have posted. Any thread.
-    void join();
+    void join() { errand_.join(); }
 
 private:
     void connect(const std::vector<net::Address>& addresses, const Reached& reached) noexcept;
-    std::thread take();
 
     net::Loop& loop_;
-    Mutex mutex_;
-    std::thread thread_ TUTTI_GUARDED_BY(mutex_);
+    Errand errand_;
 };
 
 }  // namespace tutti::membership

@@ -5,11 +5,10 @@
 
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "base/mutex.hpp"
 #include "base/status.hpp"
+#include "errand.hpp"
 #include "net/address.hpp"
 #include "net/loop.hpp"
 
@@ -31,7 +30,7 @@ public:
     // Does nothing while it is still busy with the ranks before. `inquiry`: the frame.
     void start(std::vector<Awaited> awaited, const std::string& inquiry, Answers answers);
     // Nothing is under way any more; it may have posted. Any thread.
-    void join();
+    void join() { errand_.join(); }
 
 private:
     void ask(const std::vector<Awaited>& awaited, const std::string& inquiry,
@@ -39,8 +38,7 @@ private:
 
     net::Loop& loop_;
     bool is_asking_ = false;
-    Mutex mutex_;
-    std::thread thread_ TUTTI_GUARDED_BY(mutex_);
+    Errand errand_;
 };
 
 }  // namespace tutti::membership

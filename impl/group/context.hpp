@@ -1,0 +1,24 @@
+// The call and the group go first in an error: "new_group on group \"world\" (rank 0 of 2): ...".
+// Any thread.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "identity.hpp"
+
+namespace tutti {
+
+template <typename Act>
+decltype(auto) with_context(const std::string& call, const GroupIdentity& group, Act&& act) {
+    try {
+        return std::forward<Act>(act)();
+    } catch (const Error& error) {
+        Status status = error.status();
+        status.message = cat(call, " on ", group.label(), ": ", status.message);
+        throw Error(std::move(status));
+    }
+}
+
+}  // namespace tutti

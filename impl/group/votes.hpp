@@ -1,0 +1,36 @@
+// What ranks say in the decisions of Survivors, as texts. Any thread.
+#pragma once
+
+#include <string>
+
+#include "base/status.hpp"
+
+namespace tutti {
+
+// The call that a rank is in, which must be the same on all, and what it adds.
+struct CallOfMany {
+    std::string function;
+    std::string argument;
+
+    [[nodiscard]] std::string encode() const { return function + "\n" + argument; }
+    static CallOfMany decode(const std::string& text);
+};
+
+// The argument of a shrink.
+struct ShrinkTerms {
+    bool has_failed = false;  // the group, as this rank knows
+    int min_size = 1;
+
+    [[nodiscard]] std::string encode() const;
+    static ShrinkTerms decode(const std::string& text);
+};
+
+// Why a rank has not opened the new group, with the rank there that is at fault; OK: it has.
+struct Vote {
+    Status why_not{};
+
+    [[nodiscard]] std::string encode() const;
+    static Vote decode(const std::string& text);
+};
+
+}  // namespace tutti
