@@ -6,18 +6,16 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "identity.hpp"
+#include "core.hpp"
 
 namespace tutti {
 
 template <typename Act>
-decltype(auto) with_context(const std::string& call, const GroupIdentity& group, Act&& act) {
+decltype(auto) with_context(const std::string& call, const GroupCore& group, Act&& act) {
     try {
         return std::forward<Act>(act)();
     } catch (const Error& error) {
-        Status status = error.status();
-        status.message = cat(call, " on ", group.label(), ": ", status.message);
-        throw Error(std::move(status));
+        throw Error(group.worded(call, error.status()));
     }
 }
 

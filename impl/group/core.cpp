@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/resource_limits.hpp"
 #include "membership/world.hpp"
+#include "ranks.hpp"
 
 namespace tutti {
 
@@ -59,8 +60,21 @@ Status GroupCore::fail(Status status, const Fingerprint& call, uint64_t sequence
         }
         end_calls(had_begun ? status : cause);
     }
-    status.message = cat(operation, " on ", identity.label(), ": ", status.message);
+    return worded(operation, std::move(status));
+}
+
+Status GroupCore::worded(const std::string& call, Status status) const {
+    status.message = cat(call, " on ", identity.label(), ": ", status.message, others_lost(status));
     return status;
+}
+
+std::string GroupCore::others_lost(const Status& status) const {
+    if (status.code != TUTTI_ERR_PEER_LOST) return {};
+    std::vector<int> ranks = lost_ranks();
+    if (std::erase(ranks, status.rank) == 0 || ranks.empty()) return {};
+    const bool several = ranks.size() > 1;
+    return cat("; rank", several ? "s " : " ", ranks_text(ranks), several ? " are" : " is",
+               " lost, too");
 }
 
 void GroupCore::abandon(const Status& cause) noexcept {
@@ -78,13 +92,19 @@ void GroupCore::revoke(const Status& cause) noexcept {
 void GroupCore::end_calls(const Status& cause) noexcept {
     backends.abort(cause);
     ticket_queue->hurry();  // those that nobody waits for fail now
-    failure_work_.finish(cause);
+    end_failure_work(cause);
+}
+
+void GroupCore::end_failure_work(const Status& cause) noexcept {
+    Status status = cause;
+    status.message += others_lost(cause);
+    failure_work_.finish(status);
 }
 
 std::shared_ptr<Work> GroupCore::failure_work() {
     const InFlight entry(life, "group_failure", InFlight::Of::Any);
     auto work = failure_work_.get();
-    if (const Status known = failure(); !known.ok()) work->finish(known);
+    if (const Status known = failure(); !known.ok()) end_failure_work(known);
     return work;
 }
 
@@ -110,6 +130,10 @@ Status GroupCore::failure_by(Ask&& ask) {
 
 std::vector<int> GroupCore::failed_ranks() {
     const InFlight entry(life, "get_failed_ranks", InFlight::Of::Any);
+    return lost_ranks();
+}
+
+std::vector<int> GroupCore::lost_ranks() const {
     std::vector<int> ranks;
     const auto losses = membership->shared_world()->losses();
     for (int rank = 0; rank < identity.size; ++rank) {

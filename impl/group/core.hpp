@@ -82,6 +82,11 @@ public:
     void abandon(const Status& cause) noexcept;
     // The same, and all collectives end.
     void revoke(const Status& cause) noexcept;
+    // The call and the group go in front of the message, and if a lost rank is to blame, the others
+    // that are lost go behind it.
+    [[nodiscard]] Status worded(const std::string& call, Status status) const;
+    // "; ranks 3, 5 are lost, too", or nothing.
+    [[nodiscard]] std::string others_lost(const Status& status) const;
     // Ends when the group fails, or is destroyed.
     std::shared_ptr<Work> failure_work();
     // See Group.
@@ -107,29 +112,30 @@ private:
     // Passes events of the membership on.
     class Listener final : public MembershipListener {
     public:
-        Listener(Backends& backends, FailureWork& work) : backends_(backends), work_(work) {}
+        explicit Listener(GroupCore& group) : group_(group) {}
         void failed(const Status& cause) noexcept override {
-            backends_.abort(cause);
-            work_.finish(cause);
+            group_.backends.abort(cause);
+            group_.end_failure_work(cause);
         }
         void failing(const Status& cause) noexcept override {
-            backends_.abort_messages(cause);
-            work_.finish(cause);
+            group_.backends.abort_messages(cause);
+            group_.end_failure_work(cause);
         }
-        void left(int rank) noexcept override { backends_.left(rank); }
+        void left(int rank) noexcept override { group_.backends.left(rank); }
 
     private:
-        Backends& backends_;
-        FailureWork& work_;
+        GroupCore& group_;
     };
 
     template <typename Ask>
     Status failure_by(Ask&& ask);
     [[nodiscard]] Status cause_for_others(const Status& status, const std::string& operation) const;
     void end_calls(const Status& cause) noexcept;
+    void end_failure_work(const Status& cause) noexcept;
+    [[nodiscard]] std::vector<int> lost_ranks() const;
 
     FailureWork failure_work_;
-    Listener listener_{backends, failure_work_};
+    Listener listener_{*this};
 };
 
 }  // namespace tutti

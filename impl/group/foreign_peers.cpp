@@ -80,7 +80,7 @@ std::optional<GroupParts> Splitting::split_among_foreign_peers(const SplitOption
     parts.membership = std::make_unique<Membership>(
         size == 1 ? world_of_one() : unwatched_world(parts.identity.rank, size), 0,
         all_ranks(size));
-    with_context(options.function, identity, [&] {
+    with_context(options.function, parent_, [&] {
         parts.open_backends({*parts.membership, parent_.deadline(options.timeout_ms), parts.store,
                              parts.identity.bound, false, parts.identity.name});
     });

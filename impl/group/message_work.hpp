@@ -90,7 +90,8 @@ protected:
         if (!what_) return {};
         return cat(what_->text(operation()), " on ", group_.identity.label());
     }
-    Afterwards settle(Status& /*status*/) noexcept override {
+    Afterwards settle(Status& status) noexcept override {
+        if (what_ && !status.ok()) status.message += group_.others_lost(status);
         end_polling();
         return InFlight::leave_afterwards(entry_);
     }

@@ -64,11 +64,8 @@ std::shared_ptr<MessageWork> GroupMessages::work_of(const Call& call, Backend& m
 template <typename Call>
 void GroupMessages::rethrow(const Call& call) const {
     group_.membership->message_failed();
-    Status status = current_status();
     const MessageWork::What what{is_send<Call>, peer_of(call), call.tag};
-    status.message =
-        cat(what.text(call_name(call)), " on ", group_.identity.label(), ": ", status.message);
-    throw Error(std::move(status));
+    throw Error(group_.worded(what.text(call_name(call)), current_status()));
 }
 
 template <typename Call>

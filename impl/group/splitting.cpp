@@ -165,7 +165,7 @@ private:
 
     template <typename Act>
     void with_context(Act&& act) const {
-        tutti::with_context(options_.function, parent_.identity, act);
+        tutti::with_context(options_.function, parent_, act);
     }
 
     GroupCore& parent_;

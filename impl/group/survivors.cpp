@@ -58,7 +58,7 @@ uint64_t Survivors::agree(uint64_t flags, int64_t timeout_ms) {
     constexpr const char* function = "group_agree";
     check_may_call(function);
     const InFlight entry(group_.life, function, InFlight::Of::Any);
-    const auto agreed = with_context(function, group_.identity, [&] {
+    const auto agreed = with_context(function, group_, [&] {
         return decide({function, cat(flags)}, {}, 0, group_.deadline(timeout_ms));
     });
     uint64_t all = ~uint64_t{0};
@@ -81,7 +81,7 @@ public:
     GroupParts run() {
         while (true) {
             std::optional<InFlight> entry(std::in_place, group_.life, function, InFlight::Of::Any);
-            auto parts = with_context(function, group_.identity, [&] { return attempt(entry); });
+            auto parts = with_context(function, group_, [&] { return attempt(entry); });
             if (parts) return std::move(*parts);
             log(LogLevel::Info, function, " on ", group_.identity.label(),
                 ": a member has died meanwhile; the others begin again");

@@ -14,10 +14,13 @@ typedef struct tutti_error {
     uint32_t struct_size; /**< sizeof(tutti_error), set by TUTTI_ERROR_INIT or tutti_error_init; 0,
                              in an error that is all zero: the 512 bytes of version 0.1 */
     tutti_status status;  /**< the status that the call returned */
-    int32_t rank;         /**< group rank at fault, or -1 */
+    int32_t rank;         /**< group rank at fault, the first that was found if there are several;
+                             or -1 */
     int32_t system_errno; /**< errno of the failed system call, or 0 */
     char message[496]; /**< one UTF-8 sentence: operation, group, rank, cause; NUL-terminated, cut
-                          if longer */
+                          if longer. At PEER_LOST it names all lost ranks that are known by then;
+                          of ranks that die together, one may become known milliseconds later, and
+                          tutti_get_failed_ranks lists it then */
 } tutti_error;
 
 /** An empty error. */

@@ -154,6 +154,25 @@ static void the_ranks_that_died_are_listed(void** state) {
     team_expect_ends(all, 2);
 }
 
+/* The first that was found is to blame, and the message names all that are known by then. */
+static void all_ranks_that_died_are_named(void** state) {
+    team* all = (team*)*state;
+    team_start_all(all, 5, PATIENT,
+                   LIST("init", "failed count=3", "call recv from=2", "call barrier", "destroy"));
+    for (int32_t rank = 0; rank < 5; ++rank) EXPECT_DONE(all, rank, "init");
+    for (int32_t victim = 1; victim <= 3; ++victim) team_signal(all, victim, SIGKILL);
+    for (int32_t rank = 0; rank < 5; rank += 4) {
+        EXPECT_STEP(all, rank, "failed", TUTTI_OK, -1, "of 1 2 3");
+        EXPECT_STEP_AMONG(all, rank, "recv", AMONG(TUTTI_ERR_PEER_LOST), AMONG(1, 2, 3), "died",
+                          "; ranks ", " are lost, too");
+        EXPECT_STEP_AMONG(all, rank, "barrier", AMONG(TUTTI_ERR_PEER_LOST), AMONG(1, 2, 3), "died",
+                          "; ranks ", " are lost, too");
+        EXPECT_DONE(all, rank, "destroy");
+    }
+    for (int32_t victim = 1; victim <= 3; ++victim)
+        assert_true(WIFSIGNALED(team_await_end(all, victim)));
+}
+
 /* Either of the two may die, wherever the data are: long ones are on their way for a while. */
 static void a_rank_that_dies_amid_a_message_is_named_by_its_peer(void** state) {
     for (int round = 0; round < 2 * rounds; ++round) {
@@ -308,6 +327,7 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_killed_in_any_collective_is_named_by_all_others),
         TEAM_TEST(calls_after_a_death_name_the_rank_that_died),
         TEAM_TEST(the_ranks_that_died_are_listed),
+        TEAM_TEST(all_ranks_that_died_are_named),
         TEAM_TEST(a_rank_that_dies_amid_a_message_is_named_by_its_peer),
         TEAM_TEST(messages_between_survivors_name_the_rank_that_died),
         TEAM_TEST(two_ranks_killed_at_once_end_the_calls_of_the_others),

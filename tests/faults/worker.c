@@ -12,7 +12,8 @@
  *   train       passes of a reducer until one fails, "." for each bucket; after die= of them the
  *               process dies
  *   survive     goes on after deaths until one rank is left: survival.h
- *   failed      the message of this step is "of" and the failed ranks of the group
+ *   failed      the message of this step is "of" and the failed ranks of the group, once there are
+ *               count= of them
  *   destroy     the default group
  *   groups      makes, uses and destroys count= groups, then compares descriptors and threads
  *   group       makes a group of the default group's ranks from= to to=, which the calls that
@@ -67,12 +68,15 @@ static void say(const char* step, tutti_status status, const tutti_error* error)
 }
 
 /* The step succeeds; its message is "of" and the ranks. */
-static void tell_failed_ranks(void) {
+static void tell_failed_ranks(const char* step) {
     tutti_error error = TUTTI_ERROR_INIT;
     int32_t ranks[MOST_WORKS];
     int64_t count = 0;
-    const tutti_status status =
+    const int64_t wanted = number_in(step, "count", 0);
+    tutti_status status =
         tutti_get_failed_ranks(operations_group, ranks, MOST_WORKS, &count, &error);
+    for (; status == TUTTI_OK && count < wanted; poll(NULL, 0, 1))
+        status = tutti_get_failed_ranks(operations_group, ranks, MOST_WORKS, &count, &error);
     if (status != TUTTI_OK) return say("failed", status, &error);
     printf("= failed 0 -1 of");
     for (int64_t index = 0; index < count; ++index) printf(" %d", (int)ranks[index]);
@@ -496,7 +500,7 @@ static void do_step(const char* step) {
         const tutti_status status = train(step, &error);
         return say(step, status, &error);
     }
-    if (begins(step, "failed")) return tell_failed_ranks();
+    if (begins(step, "failed")) return tell_failed_ranks(step);
     if (begins(step, "destroy")) return destroy();
     if (begins(step, "groups")) return use_groups(step);
     if (begins(step, "group")) return make_group(step);
