@@ -1,11 +1,13 @@
 /* One rank of failing_test: takes its steps as arguments, does them in order, and prints how each
  * ended, as tests/support/processes.h wants it. Steps:
- *   init     the default group, env://
+ *   init     the default group, env://;  "init bound": to this rank's device
  *   call X   one X on a device: all_reduce, ring (a message to the next rank), alloc
  *   share    memory of tutti_memory_alloc takes the place of the calls' own
  *   loop X   until it fails, "." for every one that did not
  *   start    an all_reduce as a work;  wait: for it
  *   cpu      an all_reduce on the CPU
+ *   sum      one on a device, with a check of the result
+ *   shrink   the default group goes on as what is left of it
  *   pause    until a line comes in
  *   destroy  the default group */
 #include <stdlib.h>
@@ -30,15 +32,21 @@ static void say(const char* step, tutti_status status) {
     fflush(stdout);
 }
 
-static tutti_status init(void) {
+static tutti_status init(const char* what) {
     const char* const backend = getenv("TUTTI_FAULTS_BACKEND");
-    const tutti_status status = tutti_init_process_group(backend != NULL ? backend : "shm",
-                                                         "env://", NULL, -1, -1, NULL, &me.error);
+    tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
+    me.rank = atoi(getenv("RANK"));
+    device = use_device(&me);
+    if (strcmp(what, "bound") == 0) {
+        options.device_type = TUTTI_CUDA;
+        options.device_index = device;
+    }
+    const tutti_status status = tutti_init_process_group(
+        backend != NULL ? backend : "shm", "env://", NULL, -1, -1, &options, &me.error);
     if (status != TUTTI_OK) return status;
     me.group = TUTTI_GROUP_WORLD;
     me.rank = tutti_get_rank(me.group);
     me.size = tutti_get_world_size(me.group);
-    device = use_device(&me);
     stream = cuda_make_stream();
     for (int i = 0; i < 2; ++i) numbers[i] = numbers_of(COUNT, 0);
     return TUTTI_OK;
@@ -119,6 +127,23 @@ static tutti_status add_on_the_cpu(void) {
     return status;
 }
 
+static tutti_status add_and_check(void) {
+    int32_t* const ones = numbers_of(COUNT, 1);
+    const tutti_buffer buffer = of(ones);
+    const tutti_status status = add_up(&me, &buffer, NULL, NULL);
+    if (status == TUTTI_OK && !all_are(ones, COUNT, me.size)) abort();
+    cuda_free(ones);
+    return status;
+}
+
+static tutti_status shrink(void) {
+    const tutti_status status =
+        tutti_shrink_group(me.group, NULL, 0, TUTTI_SHRINK_ABORT, NULL, NULL, NULL, &me.error);
+    me.rank = tutti_get_rank(me.group);
+    me.size = tutti_get_world_size(me.group);
+    return status;
+}
+
 static tutti_status pause_here(void) {
     char line[16];
     return fgets(line, sizeof line, stdin) != NULL ? TUTTI_OK : TUTTI_ERR_ABORTED;
@@ -126,13 +151,15 @@ static tutti_status pause_here(void) {
 
 static tutti_status take(const char* step) {
     const char* const what = strchr(step, ' ') != NULL ? strchr(step, ' ') + 1 : "";
-    if (strcmp(step, "init") == 0) return init();
+    if (strncmp(step, "init", 4) == 0) return init(what);
     if (strncmp(step, "call ", 5) == 0) return call(what);
     if (strncmp(step, "loop ", 5) == 0) return loop(what);
     if (strcmp(step, "start") == 0) return start();
     if (strcmp(step, "share") == 0) return share();
     if (strcmp(step, "wait") == 0) return wait_for_it();
     if (strcmp(step, "cpu") == 0) return add_on_the_cpu();
+    if (strcmp(step, "sum") == 0) return add_and_check();
+    if (strcmp(step, "shrink") == 0) return shrink();
     if (strcmp(step, "pause") == 0) return pause_here();
     if (strcmp(step, "destroy") == 0) {
         return tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &me.error);

@@ -108,6 +108,36 @@ static void a_rank_that_dies_while_all_leave_holds_up_nobody(void** state) {
     assert_true(WIFSIGNALED(team_await_end(all, victim)));
 }
 
+/* One after the other is killed in the midst of its calls, the coordinator first: the rest goes on,
+ * on the device and on the CPU, until one is left. */
+static void go_on_with_those_that_are_left(team* all, const char* init) {
+    team_start_all(all, RANKS, PATIENT,
+                   LIST(init, "loop all_reduce", "shrink", "sum", "cpu", "loop all_reduce",
+                        "shrink", "sum", "cpu", "destroy"));
+    for (int32_t index = 0; index < RANKS; ++index) EXPECT_DONE(all, index, "init");
+    for (int32_t victim = 0; victim + 1 < RANKS; ++victim) {
+        team_await_progress(all, victim, 3);
+        team_signal(all, victim, SIGKILL);
+        assert_true(WIFSIGNALED(team_await_end(all, victim)));
+        for (int32_t index = victim + 1; index < RANKS; ++index) {
+            EXPECT_STEP(all, index, "loop", TUTTI_ERR_PEER_LOST, 0, "died");
+            EXPECT_DONE(all, index, "shrink");
+            EXPECT_DONE(all, index, "sum");
+            EXPECT_DONE(all, index, "cpu");
+        }
+    }
+    EXPECT_DONE(all, RANKS - 1, "destroy");
+    assert_int_equal(team_await_end(all, RANKS - 1), 0);
+}
+
+static void those_that_are_left_go_on(void** state) {
+    go_on_with_those_that_are_left((team*)*state, "init");
+}
+
+static void those_that_are_left_go_on_if_the_group_is_bound(void** state) {
+    go_on_with_those_that_are_left((team*)*state, "init bound");
+}
+
 static void a_group_serves_the_cpu_beside_nccl(void** state) {
     team* const all = (team*)*state;
     team_start_all(all, RANKS, PATIENT, LIST("init", "cpu", "call all_reduce", "cpu", "destroy"));
@@ -129,6 +159,8 @@ int main(int argc, char** argv) {
         TEAM_TEST(a_rank_that_never_comes_is_named),
         TEAM_TEST(a_rank_that_has_left_is_named),
         TEAM_TEST(a_rank_that_dies_while_all_leave_holds_up_nobody),
+        TEAM_TEST(those_that_are_left_go_on),
+        TEAM_TEST(those_that_are_left_go_on_if_the_group_is_bound),
         TEAM_TEST(a_group_serves_the_cpu_beside_nccl),
     };
     if (argc < 2) return 2;
