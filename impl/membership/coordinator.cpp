@@ -71,13 +71,20 @@ void Coordinator::declare_absent_lost() {
     }
 }
 
-// Whether there is none but this rank and that of this process.
-bool Coordinator::is_last(int rank) const {
-    for (int other = 0; other < size_; ++other) {
-        if (other == rank || other == own_rank_) continue;
-        if (!arbiter_.has_left(other) && !arbiter_.is_lost(other)) return false;
+// The rank of this process included.
+bool Coordinator::have_all_slept(int but) const {
+    for (int rank = 0; rank < size_; ++rank) {
+        if (rank == but || rank == own_rank_) continue;
+        if (arbiter_.has_left(rank) || arbiter_.is_lost(rank)) continue;
+        const Connection* const one = members_[static_cast<size_t>(rank)];
+        if (one == nullptr || !one->has_slept) return false;
     }
     return true;
+}
+
+// They have gone on without those that slept, and ended.
+void Coordinator::obey_those_that_were_awake() {
+    loop_.post([act = ruled_out_] { act(slept_error()); });
 }
 
 void Coordinator::is_gone(int rank, const Status& why) {
@@ -85,8 +92,10 @@ void Coordinator::is_gone(int rank, const Status& why) {
     if (std::ranges::find(still, rank) != still.end()) declare_lost(death_error(rank, why));
 }
 
-// A rank that comes, leaves or is lost may have been the last that was awaited.
+// A rank that comes, leaves or is lost may have been the last that was awaited. Then nobody has gone
+// on without this process.
 void Coordinator::note_arrivals() {
+    if (!awaits_members()) has_slept_ = false;
     if (all_have_come_ && !awaits_members()) std::exchange(all_have_come_, nullptr)();
 }
 
@@ -309,11 +318,16 @@ bool Coordinator::join(Connection& connection, const Frame& frame) {
         return false;
     }
     connection.rank = hello.rank;
+    connection.has_slept = hello.has_slept;
     connection.frames.allow(max_frame);
     strangers_.remove(connection.id);
     members_[static_cast<size_t>(hello.rank)] = &connection;
     endpoint = hello.endpoint;
     arbiter_.enter(hello.rank);
+    if (!hello.has_slept && hello.rank != own_rank_) has_slept_ = false;
+    if (has_slept_ && has_missed_ && ruled_out_ && have_all_slept(nobody)) {
+        obey_those_that_were_awake();
+    }
     for (Suspicion& suspicion : suspicions_) {
         if (suspicion.why.rank == hello.rank) doubt(suspicion);
     }
@@ -416,10 +430,8 @@ void Coordinator::confirm_suspicion() {
 // The first group cannot go on; of those made from it, the ones that the rank is in.
 void Coordinator::declare_lost(const Status& loss) {
     clear_suspicions(loss.rank);
-    if (has_slept_ && ruled_out_ && is_last(loss.rank)) {
-        loop_.post([act = ruled_out_] { act(slept_error()); });
-        return;
-    }
+    if (has_slept_ && ruled_out_ && have_all_slept(loss.rank)) return obey_those_that_were_awake();
+    has_missed_ = true;
     arbiter_.declare_lost(loss);
     coverage_.note_change();
     note_arrivals();

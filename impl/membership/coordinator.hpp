@@ -81,6 +81,7 @@ private:
         int id = 0;
         int rank = -1;
         bool authenticated = false;  // its handshake had the right token
+        bool has_slept = false;      // its process, before it came
         bool waits = false;          // for the next group: this one is over for it
         bool asked = false;          // for itself, though another answers for it
         Clock::time_point accepted;
@@ -117,7 +118,8 @@ private:
     void believe(int watcher, const Status& seen);
     void confirm_suspicion();
     void declare_lost(const Status& loss);
-    [[nodiscard]] bool is_last(int rank) const;
+    [[nodiscard]] bool have_all_slept(int but) const;
+    void obey_those_that_were_awake();
     void take_over(const Connection& connection, const Status& loss);
     void tick();
     void cover();
@@ -160,7 +162,8 @@ private:
     net::Timer departures_;  // collects them for one frame
     Grace rejoin_grace_;     // for members of the previous coordinator
     bool is_successor_ = false;
-    bool has_slept_ = false;
+    bool has_slept_ = false;      // and none has come that was awake
+    bool has_missed_ = false;     // some rank that was awaited
     std::optional<Status> lack_;  // of descriptors, which has ended the group; for who comes now
     net::Descriptor spare_;       // given up for a caller that is to be told of it
     std::optional<net::Listener> listener_;

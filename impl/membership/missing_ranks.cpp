@@ -44,7 +44,7 @@ Status silence_error(int rank, int64_t timeout_ms) {
 
 Status slept_error() {
     return {TUTTI_ERR_PEER_LOST, -1, 0,
-            "this process did not run for a while, and finds no other rank"};
+            "this process did not run for a while, and finds none that did"};
 }
 
 Status ruled_out_error(int rank, const Status& loss) {

@@ -533,7 +533,8 @@ private:
     }
 
     [[nodiscard]] std::string hello() const {
-        return membership::encode(membership::Hello{invitation_.token, rank(), size(), endpoint_});
+        return membership::encode(
+            membership::Hello{invitation_.token, rank(), size(), endpoint_, has_slept_});
     }
 
     void declare_lost(const Status& loss) {

@@ -15,7 +15,7 @@ namespace tutti::membership {
 namespace {
 
 constexpr uint32_t magic = 0x43545554;  // "TUTC"
-constexpr uint32_t version = 6;
+constexpr uint32_t version = 7;
 constexpr size_t max_addresses = 256;  // of a rank; those beyond are not told
 
 template <typename One, typename Type>
@@ -215,6 +215,7 @@ std::string encode(const Hello& hello) {
     Writer writer(Kind::Hello);
     writer.put_member(hello);
     writer.put(hello.endpoint);
+    writer.put(hello.has_slept);
     return writer.done();
 }
 
@@ -295,6 +296,7 @@ Hello decode_hello(const Frame& frame) {
     Hello hello;
     reader.get_member(hello, frame.kind == Kind::Hello);
     reader.get(hello.endpoint);
+    reader.get(hello.has_slept);
     return hello;
 }
 

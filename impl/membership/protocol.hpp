@@ -150,6 +150,7 @@ struct Hello {
     int rank = 0;
     int size = 0;
     Endpoint endpoint;
+    bool has_slept = false;  // its process did not run when the coordinator before went
 };
 
 std::string encode(const Handshake& handshake);

@@ -2,6 +2,8 @@
 // hand what members would.
 #include "membership/coordinator.hpp"
 
+#include <cstring>
+#include <future>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -55,17 +57,19 @@ private:
 // Rank 1 coordinates, since rank 0 died.
 class Follower {
 public:
-    Follower() : loop_(net::Loop::shared()) {
+    explicit Follower(bool has_slept = false) : loop_(net::Loop::shared()) {
         auto socket = net::ListenSocket::bind("127.0.0.1", 0, 8);
         port_ = socket.port();
         Coordinator::State state;
         state.endpoints.resize(ranks, endpoint());
         state.losses[0] = {TUTTI_ERR_PEER_LOST, 0, 0, "rank 0 died"};
+        state.has_slept = has_slept;
         std::vector<int> descriptors{socket.release()};
         loop_->run([&] {
             coordinator_.emplace(*loop_, std::move(descriptors), 1, ranks, token_,
                                  Heartbeat{100, 0});
             coordinator_->restore(state);
+            coordinator_->when_ruled_out([this](const Status& why) { ruled_out_.set_value(why); });
         });
     }
     ~Follower() {
@@ -74,11 +78,16 @@ public:
     Follower(const Follower&) = delete;
     Follower& operator=(const Follower&) = delete;
 
-    Line enter(int rank) {
+    Line enter(int rank, bool has_slept = false) {
         Line line(net::Socket::connect(net::Endpoint{"127.0.0.1", port_}, ample()));
-        line.say(encode(Hello{token_, rank, ranks, endpoint()}));
+        line.say(encode(Hello{token_, rank, ranks, endpoint(), has_slept}));
         return line;
     }
+    // An awaited rank does not run any more.
+    void is_gone(int rank) {
+        loop_->run([&] { coordinator_->is_gone(rank, {TUTTI_ERR_NETWORK, rank, 0, "refused"}); });
+    }
+    Status await_ruling() { return ruled_out_.get_future().get(); }
 
 private:
     static Endpoint endpoint() { return {{"127.0.0.1"}, 1, "here", ""}; }
@@ -86,6 +95,7 @@ private:
     const std::shared_ptr<net::Loop> loop_;
     const Token token_ = random_token();
     int port_ = 0;
+    std::promise<Status> ruled_out_;
     std::optional<Coordinator> coordinator_;
 };
 
@@ -126,12 +136,65 @@ void a_farewell_that_is_said_again_explains_it(void**) {
     assert_string_equal(verdict.message.c_str(), "the end");
 }
 
+void expect_ruled_out(Follower& follower) {
+    const Status why = follower.await_ruling();
+    assert_non_null(std::strstr(why.message.c_str(), "did not run for a while"));
+}
+
+void await_loss(Line& line, int rank) {
+    line.receive([rank](const Frame& frame) {
+        return frame.kind == Kind::Lost && decode_status(frame).rank == rank;
+    });
+}
+
+// Those that were awake have gone on and ended meanwhile.
+void ranks_that_have_all_slept_make_no_group_of_their_own(void**) {
+    for (const bool ends_first : {true, false}) {
+        Follower follower(true);
+        const Line own = follower.enter(1, true);
+        if (ends_first) follower.is_gone(2);
+        Line other = follower.enter(3, true);
+        if (!ends_first) {
+            other.say(encode(Kind::QueryMissing));
+            other.receive(Kind::Missing);  // it has come
+            follower.is_gone(2);
+        }
+        expect_ruled_out(follower);
+    }
+}
+
+void a_rank_that_slept_coordinates_those_that_were_awake(void**) {
+    Follower follower(true);
+    const Line own = follower.enter(1, true);
+    Line awake = follower.enter(3);
+    awake.say(encode(Kind::QueryMissing));
+    awake.receive(Kind::Missing);
+    follower.is_gone(2);
+    await_loss(awake, 2);
+}
+
+// A later death is that of one rank.
+void ranks_that_have_slept_go_on_if_no_other_has(void**) {
+    Follower follower(true);
+    const Line own = follower.enter(1, true);
+    Line third = follower.enter(3, true);
+    {
+        Line second = follower.enter(2, true);
+        second.say(encode(Kind::QueryMissing));
+        second.receive(Kind::Missing);
+    }
+    await_loss(third, 2);
+}
+
 }  // namespace
 
 int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(a_suspicion_that_is_said_again_counts_although_its_rank_is_still_to_come),
         TUTTI_TEST(a_farewell_that_is_said_again_explains_it),
+        TUTTI_TEST(a_rank_that_slept_coordinates_those_that_were_awake),
+        TUTTI_TEST(ranks_that_have_all_slept_make_no_group_of_their_own),
+        TUTTI_TEST(ranks_that_have_slept_go_on_if_no_other_has),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
