@@ -92,8 +92,8 @@ void Coordinator::is_gone(int rank, const Status& why) {
     if (std::ranges::find(still, rank) != still.end()) declare_lost(death_error(rank, why));
 }
 
-// A rank that comes, leaves or is lost may have been the last that was awaited. Then nobody has gone
-// on without this process.
+// A rank that comes, leaves or is lost may have been the last that was awaited; if so, nobody has
+// gone on without this process.
 void Coordinator::note_arrivals() {
     if (!awaits_members()) has_slept_ = false;
     if (all_have_come_ && !awaits_members()) std::exchange(all_have_come_, nullptr)();
