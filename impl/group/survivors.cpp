@@ -18,7 +18,7 @@ namespace tutti {
 
 namespace {
 
-// That of a group which has been shrunk before does not grow.
+// A name that has grown by a shrink before does not grow again.
 std::string shrunk_name(const std::string& name, int size) {
     constexpr const char* shrunk = " shrunk to ";
     return cat(name.substr(0, name.rfind(shrunk)), shrunk, size);

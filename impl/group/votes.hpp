@@ -1,4 +1,4 @@
-// What ranks say in the decisions of Survivors, as texts. Any thread.
+// The words of ranks in the decisions of Survivors, as texts. Any thread.
 #pragma once
 
 #include <string>

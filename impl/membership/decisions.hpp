@@ -21,7 +21,7 @@ public:
     // `participants`: all ranks of the group, in the order of their ranks in it.
     Decisions(uint32_t group, std::vector<int> participants, Send send);
 
-    // What this rank says in the next one.
+    // The words of this rank in the next one.
     struct Terms {
         std::string payload;
         std::vector<int> excluded{};

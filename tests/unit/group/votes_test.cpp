@@ -1,4 +1,4 @@
-// What ranks say in decisions, as texts: what is encoded is decoded.
+// The words of ranks in decisions, as texts: what is encoded is decoded.
 #include "group/votes.hpp"
 
 #include "support/unit.hpp"

@@ -147,7 +147,7 @@ void await_loss(Line& line, int rank) {
     });
 }
 
-// Those that were awake have gone on and ended meanwhile.
+// The others have gone on and ended meanwhile.
 void ranks_that_have_all_slept_make_no_group_of_their_own(void**) {
     for (const bool ends_first : {true, false}) {
         Follower follower(true);
