@@ -85,6 +85,11 @@ void check_job(const Options& options, Store& store, const std::string& place,
            "\": the nodes of a job have one --rdzv-id, and each job has its own endpoint");
 }
 
+// Nodes must agree on this; restart and kill differ in the number of restarts alone.
+std::string policy(bool shrinks) {
+    return shrinks ? "shrink" : "restart or kill";
+}
+
 class NodeBootstrap {
 public:
     // `whole` is the store without the job's prefix.
@@ -97,9 +102,10 @@ public:
           deadline_(deadline) {
         // Two nodes may have the same data.
         const auto token = cat(::getpid(), ".", random_value<uint32_t>());
-        card_ = join_fields({host_name(options), options.role,
-                             std::to_string(options.nproc_per_node), std::to_string(options.nnodes),
-                             std::to_string(options.max_restarts), token});
+        card_ =
+            join_fields({host_name(options), options.role, std::to_string(options.nproc_per_node),
+                         std::to_string(options.nnodes), std::to_string(options.max_restarts),
+                         policy(goes_on(options)), token});
     }
 
     // `waits` gets the rank of this node if others are not there yet.
@@ -168,6 +174,10 @@ private:
         agree("--nnodes", parse_number(fields[3], what, 1, limits::nodes), options_.nnodes);
         agree("--max-restarts", parse_number(fields[4], what, 0, limits::restarts),
               options_.max_restarts);
+        if (fields[5] != policy(goes_on(options_))) {
+            refuse("node ", node, " (", fields[0], ") was started with --on-failure ", fields[5],
+                   ", this one with ", policy(goes_on(options_)));
+        }
         placement.nodes.push_back({fields[0], fields[1], static_cast<int>(size)});
     }
 
@@ -196,7 +206,7 @@ private:
                    "\" was refused, and this job is \"", options_.run_id, "\"");
     }
 
-    static constexpr size_t card_size = 6;
+    static constexpr size_t card_size = 7;
 
     const Options& options_;
     SignalInbox& signals_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <csignal>
 #include <ctime>
@@ -41,6 +42,11 @@ void add_lines(std::vector<std::string>& lines, const std::string& text) {
 }
 
 }  // namespace
+
+int64_t now_us() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
 
 std::string encode(const Failure& failure) {
     std::vector<std::string> fields{
@@ -85,16 +91,17 @@ std::optional<size_t> first_of(const std::vector<Failure>& failures) {
     return static_cast<size_t>(first - failures.begin());
 }
 
-std::vector<std::string> report(const Failure& failure, int node_count) {
+std::vector<std::string> report(bool is_first, const Failure& failure, int node_count) {
+    const auto* const title = is_first ? "first failure" : "later failure";
     const auto node = cat("node ", failure.node, " (", failure.host, ")");
     const auto place = node_count > 1 ? node : failure.host;
     std::vector<std::string> lines;
     if (failure.rank < 0) {
-        lines.push_back(cat("first failure: ", place, " at ", time_text(failure.time_us), ": ",
-                            failure.message));
+        lines.push_back(
+            cat(title, ": ", place, " at ", time_text(failure.time_us), ": ", failure.message));
         return lines;
     }
-    lines.push_back(cat("first failure: rank ", failure.rank, " (local rank ", failure.local_rank,
+    lines.push_back(cat(title, ": rank ", failure.rank, " (local rank ", failure.local_rank,
                         ", pid ", static_cast<int>(failure.pid), ") on ", place, " ",
                         describe(failure.ending), " at ", time_text(failure.time_us)));
     if (!failure.message.empty()) {

@@ -25,6 +25,8 @@ struct Failure {
     std::vector<std::string> last_lines;  // of standard error
 };
 
+int64_t now_us();  // since 1970
+
 std::string encode(const Failure& failure);
 // INVALID_ARGUMENT if `text` is none.
 Failure decode_failure(const std::string& text);
@@ -33,7 +35,7 @@ Failure decode_failure(const std::string& text);
 // earlier than it was seen, for others may see it sooner than its own launcher.
 std::optional<size_t> first_of(const std::vector<Failure>& failures);
 
-// Lines without their ends: what a person wants to know.
-std::vector<std::string> report(const Failure& failure, int node_count);
+// Lines without their ends: what a person wants to know of the first failure, or of a later one.
+std::vector<std::string> report(bool is_first, const Failure& failure, int node_count);
 
 }  // namespace tutti::launch

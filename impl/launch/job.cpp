@@ -6,14 +6,12 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <utility>
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "fields.hpp"
 #include "interruptible.hpp"
 #include "keys.hpp"
 #include "limits.hpp"
@@ -104,7 +102,7 @@ void Job::open_workers_store() {
 
 Outcome Job::run_attempt() {
     const Placement& placement = bootstrap_.placement;
-    Watch watch(bootstrap_, placement.attempt, options_.times);
+    Watch watch(bootstrap_, placement.attempt, options_.times, goes_on(options_));
     try {
         Options options = options_;
         options.command = command_of(options_);
@@ -124,9 +122,8 @@ Outcome Job::run_attempt() {
         Failure failure;
         failure.message = fault.what();
         failure.ending.number = program ? cannot_run_code : failure_code;
-        const auto now = std::chrono::system_clock::now().time_since_epoch();
-        failure.time_us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-        return {*watch.verdict(), failure, 0};
+        failure.time_us = now_us();
+        return {*watch.verdict(), {failure}};
     }
 }
 
@@ -146,13 +143,13 @@ void Job::tell_ranks_of_end(int rank) {
     }
 }
 
-Job::Statement Job::state(const Outcome& outcome) const {
+Statement Job::state(const Outcome& outcome) const {
     const Placement& placement = bootstrap_.placement;
     Statement statement;
-    statement.failure = outcome.failure;
     statement.final = outcome.signal != 0;
-    if (statement.failure) {
-        Failure& failure = *statement.failure;
+    statement.succeeded = outcome.succeeded;
+    statement.failures = outcome.failures;
+    for (Failure& failure : statement.failures) {
         failure.node = placement.node_rank;
         failure.host = placement.nodes[static_cast<size_t>(placement.node_rank)].host;
         if (failure.rank < 0) statement.final = true;
@@ -160,16 +157,14 @@ Job::Statement Job::state(const Outcome& outcome) const {
     return statement;
 }
 
-std::vector<Job::Statement> Job::gather(const Statement& own, const Verdict& verdict) {
+std::vector<Statement> Job::gather(const Statement& own, const Verdict& verdict) {
     const Placement& placement = bootstrap_.placement;
     std::vector<Statement> all{own};
     try {
         const auto deadline =
             Deadline::after_ms(options_.shutdown_timeout_ms + options_.times.lost_ms());
         auto& store = *bootstrap_.store;
-        store.set(keys::statement(placement.attempt, placement.node_rank),
-                  join_fields({own.final ? "1" : "0", own.failure ? encode(*own.failure) : ""}),
-                  deadline);
+        store.set(keys::statement(placement.attempt, placement.node_rank), encode(own), deadline);
         for (int node = 0; node < static_cast<int>(placement.nodes.size()); ++node) {
             const bool lost = verdict.kind == Verdict::Kind::Lost && verdict.node == node;
             if (lost || node == placement.node_rank) continue;
@@ -177,10 +172,7 @@ std::vector<Job::Statement> Job::gather(const Statement& own, const Verdict& ver
                 interruptibly(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
                     return store.get(keys::statement(placement.attempt, node), slice);
                 });
-            const auto fields = split_fields(text, 2);
-            Statement statement{fields[0] == "1", {}};
-            if (!fields[1].empty()) statement.failure = decode_failure(fields[1]);
-            all.push_back(std::move(statement));
+            all.push_back(decode_statement(text));
         }
     } catch (const Error& fault) {
         say(cat("not all nodes could be asked how they ended: ", fault.what()));
@@ -193,32 +185,45 @@ std::vector<Job::Statement> Job::gather(const Statement& own, const Verdict& ver
 int Job::conclude(const Outcome& outcome, bool& again) {
     const Verdict& verdict = outcome.verdict;
     const Placement& placement = bootstrap_.placement;
-    if (verdict.kind == Verdict::Kind::Done) return 0;
+    const bool go_on = goes_on(options_);
+    const bool is_done = verdict.kind == Verdict::Kind::Done;
+    if (is_done && !go_on) return 0;
     const bool reachable = verdict.kind != Verdict::Kind::Lost || verdict.node >= 0;
     const auto own = state(outcome);
     const auto statements = reachable ? gather(own, verdict) : std::vector<Statement>{own};
 
-    bool final = statements.size() < placement.nodes.size();
-    std::vector<Failure> failures;
-    for (const auto& statement : statements) {
-        final = final || statement.final;
-        if (statement.failure) failures.push_back(*statement.failure);
-    }
-    const auto first = first_of(failures);
-    const bool said =
-        first && failures[*first].rank < 0 && failures[*first].node == placement.node_rank;
-    if (first && !said) {
-        const int nodes = static_cast<int>(placement.nodes.size());
-        for (const auto& line : report(failures[*first], nodes)) say(line);
+    const auto [final, succeeded, failures] = sum_of(statements);
+    const int nodes = static_cast<int>(placement.nodes.size());
+    for (const auto& failure : failures) {
+        // A failure of this tuttirun itself has been said.
+        if (failure.rank < 0 && failure.node == placement.node_rank) continue;
+        const bool is_first = &failure == &failures.front();
+        for (const auto& line : report(is_first, failure, nodes)) say(line);
+        if (is_done && failure.rank < 0) lost_nodes_.insert(failure.node);
     }
     if (verdict.kind == Verdict::Kind::Signal) return signal_code(verdict.signal);
-    again = verdict.kind == Verdict::Kind::Failed && !final &&
+    // Without the store this node's ranks have gone on, unless a signal ended them.
+    const bool is_cut_off = go_on && !reachable;
+    if (is_cut_off || (go_on && !failures.empty())) say_how_many(succeeded, is_cut_off);
+    if (is_cut_off && outcome.signal != 0) return signal_code(outcome.signal);
+    if ((is_cut_off || (is_done && go_on)) && succeeded > 0) return 0;
+    const bool are_all_asked = statements.size() == placement.nodes.size();
+    again = (is_done || verdict.kind == Verdict::Kind::Failed) && !final && are_all_asked &&
             placement.attempt < placement.max_restarts;
     if (again) {
         say(cat("starting all ranks again, restart ", placement.attempt + 1, " of ",
                 placement.max_restarts));
     }
-    return first ? failures[*first].ending.exit_code() : failure_code;
+    return failures.empty() ? failure_code : failures.front().ending.exit_code();
+}
+
+void Job::say_how_many(int succeeded, bool of_this_node) {
+    const Placement& placement = bootstrap_.placement;
+    int ranks = 0;
+    for (const auto& node : placement.nodes) ranks += node.local_size;
+    if (of_this_node) ranks = placement.nodes[static_cast<size_t>(placement.node_rank)].local_size;
+    say(cat(succeeded, " of ", ranks, " ranks", of_this_node ? " of this node" : "",
+            " ended with exit code 0"));
 }
 
 // The node that serves the store stays until the others need it no more.
@@ -232,7 +237,7 @@ void Job::leave(const Verdict& verdict) {
         std::vector<std::string> names;
         for (int node = 0; node < static_cast<int>(placement.nodes.size()); ++node) {
             const bool lost = verdict.kind == Verdict::Kind::Lost && verdict.node == node;
-            if (!lost) names.push_back(keys::left(node));
+            if (!lost && !lost_nodes_.contains(node)) names.push_back(keys::left(node));
         }
         interruptibly(signals_, deadline, wait_slice_ms, [&](const Deadline& slice) {
             bootstrap_.store->wait(names, slice);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "logs.hpp"
 #include "options.hpp"
 #include "signals.hpp"
+#include "statement.hpp"
 #include "supervisor.hpp"
 
 namespace tutti::launch {
@@ -27,12 +29,6 @@ public:
     int run();
 
 private:
-    // A node's account of an attempt that did not end well.
-    struct Statement {
-        bool final = false;  // starting again is of no use, or not wanted
-        std::optional<Failure> failure = {};
-    };
-
     void open_workers_store();
     void tell_ranks_of_end(int rank);
     Outcome run_attempt();
@@ -40,6 +36,7 @@ private:
     // The statements of all nodes but the lost one; fewer if they do not come in time.
     std::vector<Statement> gather(const Statement& own, const Verdict& verdict);
     int conclude(const Outcome& outcome, bool& again);
+    void say_how_many(int succeeded, bool of_this_node);
     void leave(const Verdict& verdict);
     int code_with_output(int code);
     void flush();
@@ -52,6 +49,7 @@ private:
     LineWriter writer_;
     LogFolder logs_;  // outlives the threads of what follows
     BootstrapResult bootstrap_;
+    std::set<int> lost_nodes_;                    // without which the others have gone on
     int told_of_end_in_ = -1;                     // the last attempt of which ranks were told
     std::unique_ptr<StoreServer> workers_store_;  // if it is not the meeting's
 };

@@ -29,7 +29,7 @@ inline std::string left(int rank) {
     return cat("left/", rank);
 }
 // Keys of one attempt: the port of the workers' store, how the attempt ends, how many nodes' ranks
-// have ended well, and what each node has to say of it.
+// have ended, which those are, and what each node has to say of it.
 inline std::string port(int attempt) {
     return cat("attempt/", attempt, "/port");
 }
@@ -38,6 +38,9 @@ inline std::string verdict(int attempt) {
 }
 inline std::string finished(int attempt) {
     return cat("attempt/", attempt, "/finished");
+}
+inline std::string finished(int attempt, int node) {
+    return cat("attempt/", attempt, "/finished/", node);
 }
 inline std::string statement(int attempt, int node) {
     return cat("attempt/", attempt, "/statement/", node);

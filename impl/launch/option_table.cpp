@@ -117,6 +117,11 @@ constexpr std::array table{
               }},
 
     heading("Failures and signals"),
+    OptionRow{"--on-failure", 0, "WHAT",
+              "if a rank fails: restart, shrink or kill, see below (restart)",
+              [](Parsed& parsed, Text value, Text what) {
+                  parsed.options.on_failure = parse_on_failure(value, what);
+              }},
     OptionRow{"--max-restarts", 0, "N", "restart all ranks after a failure, up to N times (0)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.max_restarts = number(value, what, 0, limits::restarts);

@@ -94,6 +94,13 @@ BindTo parse_bind_to(const std::string& text, const std::string& what) {
     malformed(what, text, "there are core, numa and none");
 }
 
+OnFailure parse_on_failure(const std::string& text, const std::string& what) {
+    if (text == "restart") return OnFailure::Restart;
+    if (text == "shrink") return OnFailure::Shrink;
+    if (text == "kill") return OnFailure::Kill;
+    malformed(what, text, "there are restart, shrink and kill");
+}
+
 void parse_times(const std::string& text, const std::string& what, RendezvousTimes& times) {
     constexpr const char* known =
         "timeout, join_timeout, keep_alive_interval, "

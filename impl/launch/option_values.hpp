@@ -19,6 +19,10 @@ enum class Backend { Static, Arrival };
 // The processors that a rank is bound to: cores of its own, those of a NUMA node, or all.
 enum class BindTo { Core, Numa, None };
 
+// The consequence of a rank's failure: the others are ended and all start again, up to
+// --max-restarts times; the others go on; the others are ended, and so is the job.
+enum class OnFailure { Restart, Shrink, Kill };
+
 // Bits of a stream choice.
 constexpr int standard_output = 1;
 constexpr int standard_error = 2;
@@ -47,6 +51,7 @@ int parse_nodes(const std::string& text, const std::string& what);
 net::Endpoint parse_endpoint(const std::string& text, const std::string& what, int default_port);
 Backend parse_backend(const std::string& text, const std::string& what);
 BindTo parse_bind_to(const std::string& text, const std::string& what);
+OnFailure parse_on_failure(const std::string& text, const std::string& what);
 // "key=value,key=value": changes what it names.
 void parse_times(const std::string& text, const std::string& what, RendezvousTimes& times);
 // "3" for every rank, or "0:1,1:3".

@@ -157,6 +157,7 @@ Options parse_options(std::span<const char* const> arguments, const Lookup& look
     options.command.assign(command.begin(), command.end());
     if (options.action != Options::Action::Run) return options;
     if (parsed.standalone) check_standalone(parsed);
+    if (options.on_failure == OnFailure::Kill) options.max_restarts = 0;
     options.python = choose_python(parsed);
     choose_endpoint(parsed);
     if (options.backend == Backend::Static && !options.node_rank) options.node_rank = 0;
@@ -201,11 +202,17 @@ std::string help_text() {
         "  keep_alive_max_attempt        missed heartbeats after which a node is lost (3); a\n"
         "                                stopped tuttirun sends none\n"
         "\n"
-        "If a rank fails, tuttirun ends the ranks of all nodes. Each tuttirun reports the rank\n"
-        "that failed first: its host, exit code or signal, time and last lines of output.\n"
+        "If a rank fails (--on-failure)\n"
+        "  restart    tuttirun ends the ranks of all nodes, and starts all of them again if a\n"
+        "             restart is left (--max-restarts); this is the default\n"
+        "  shrink     the other ranks go on. If no rank ends with 0, the job has failed, and all\n"
+        "             start again if a restart is left\n"
+        "  kill       tuttirun ends the ranks of all nodes, whatever --max-restarts says\n"
+        "Each tuttirun reports the rank that failed first: its host, exit code or signal, time\n"
+        "and last lines of output; with shrink, also those that failed later.\n"
         "\n"
         "Exit code\n"
-        "  0          all ranks succeeded\n"
+        "  0          all ranks succeeded; with --on-failure shrink, at least one\n"
         "  N          the exit code of the rank that failed first\n"
         "  128 + N    signal N killed that rank, or ended the job\n"
         "  1          tuttirun failed, or a node was lost\n"

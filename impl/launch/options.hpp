@@ -36,7 +36,8 @@ struct Options {
     std::string local_addr;  // empty: the host's name
     std::string run_id = "none";
     std::string role = "default";
-    int max_restarts = 0;
+    OnFailure on_failure = OnFailure::Restart;
+    int max_restarts = 0;  // 0 with OnFailure::Kill
     int64_t shutdown_timeout_ms = 5'000;
     std::string log_dir;  // empty: a temporary folder
     StreamChoice redirects;
@@ -46,6 +47,11 @@ struct Options {
     Python python = Python::Scripts;
     std::vector<std::string> command;  // the program and its arguments
 };
+
+// Whether a rank that fails leaves the others alone.
+inline bool goes_on(const Options& options) {
+    return options.on_failure == OnFailure::Shrink;
+}
 
 // The value of an environment variable; nothing if not set or empty.
 using Lookup = std::function<std::optional<std::string>(const char* name)>;

@@ -9,12 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <utility>
 
 #include "base/resource_limits.hpp"
-#include "error_file.hpp"
 #include "limits.hpp"
 #include "logs.hpp"
 #include "process.hpp"
@@ -37,11 +35,6 @@ net::Descriptor open_nothing() {
         throw system_error(TUTTI_ERR_OUT_OF_MEMORY, "cannot open /dev/null", errno);
     }
     return nothing;
-}
-
-int64_t now_us() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
 }  // namespace
@@ -72,7 +65,8 @@ Outcome Supervisor::run(const std::vector<WorkerPlan>& plans) {
     report_the_others();
     if (phase_ == Phase::Running) watch_.finished();
     while (!watch_.verdict()) wait_for_events();
-    return {*watch_.verdict(), first_failure(), job_signal_};
+    if (!verdict_taken_) take_verdict();
+    return outcome();
 }
 
 void Supervisor::start(const std::vector<WorkerPlan>& plans) {
@@ -81,7 +75,7 @@ void Supervisor::start(const std::vector<WorkerPlan>& plans) {
     for (const auto& plan : plans) workers_.push_back(start_worker(plan, nothing.get()));
 }
 
-Supervisor::Worker Supervisor::start_worker(const WorkerPlan& plan, int nothing) {
+Worker Supervisor::start_worker(const WorkerPlan& plan, int nothing) {
     // A worker that reads a terminal from its own process group would be stopped.
     const bool reads = plan.rank == 0 && ::isatty(STDIN_FILENO) == 0;
     // First, for what they need may be missing.
@@ -148,6 +142,7 @@ void Supervisor::wait_for_events() {
     writer_.write_some();
     take_signals();
     look_at_what_is_left();
+    take_news();
     if (!verdict_taken_ && watch_.verdict()) take_verdict();
     if (next_step_.expired()) take_next_step();
 }
@@ -248,6 +243,7 @@ void Supervisor::collect_endings(pid_t first_dead) {
     const bool all_dead = std::none_of(suspects_.begin(), suspects_.end(),
                                        [&](size_t suspect) { return workers_[suspect].alive; });
     if (all_dead) name_the_first();
+    tell_later_failures();
 }
 
 // True if the worker has ended.
@@ -293,7 +289,7 @@ void Supervisor::look_at_what_is_left() {
         guard_.remove(worker.pid);
         worker.out.drain(writer_);
         worker.err.drain(writer_);
-        if (worker.ending->exit_code() == 0 && anyone_alive()) ended_(worker.rank);
+        if ((!worker.ending->failed() || go_on()) && anyone_alive()) ended_(worker.rank);
     }
 }
 
@@ -320,8 +316,9 @@ void Supervisor::suspect(pid_t first_dead) {
     }
     first_dead_ = first_dead;
     if (phase_ == Phase::LastWords) return;
-    phase_ = Phase::LastWords;
     next_step_ = Deadline::after_ms(last_words_ms);
+    if (go_on()) return;
+    phase_ = Phase::LastWords;
     watch_.raise(Verdict::Kind::Failed);
 }
 
@@ -341,8 +338,7 @@ void Supervisor::name_the_first() {
         if (!first_ || order(worker) < order(workers_[*first_])) first_ = suspect;
     }
     if (!first_) return;
-    const Worker& first = workers_[*first_];
-    say(cat(name(first), " ", describe(*first.ending), ": ", options_.command.front()));
+    say_failure(workers_[*first_]);
     for (const auto& worker : workers_) {
         if (worker.alive && worker.stopped_by != 0) {
             say(cat(name(worker), " had been stopped by ", signal_text(worker.stopped_by)));
@@ -350,7 +346,36 @@ void Supervisor::name_the_first() {
     }
 }
 
+// Where the others go on, each failure is said when it happens.
+void Supervisor::tell_later_failures() {
+    if (!go_on() || !first_ || phase_ != Phase::Running) return;
+    for (auto& worker : workers_) {
+        if (!worker.alive && worker.ending->failed() && !worker.is_told) say_failure(worker);
+    }
+}
+
+void Supervisor::say_failure(Worker& worker) {
+    worker.is_told = true;
+    say(cat(name(worker), " ", describe(*worker.ending), ": ", options_.command.front()));
+    if (!go_on() || phase_ != Phase::Running) return;
+    const auto left = std::ranges::count_if(workers_, &Worker::alive);
+    if (left > 0) say(cat(left, " of ", workers_.size(), " ranks of this node go on"));
+}
+
+// News of nodes without which the others go on.
+void Supervisor::take_news() {
+    for (const auto& news : watch_.take_news()) {
+        say(news.text);
+        if (news.is_lost) ended_(news.first_rank);
+    }
+}
+
 void Supervisor::take_next_step() {
+    if (phase_ == Phase::Running) {
+        next_step_ = Deadline::never();
+        name_the_first();
+        return tell_later_failures();
+    }
     if (phase_ == Phase::LastWords) {
         name_the_first();
         terminate(SIGTERM);
@@ -372,7 +397,17 @@ void Supervisor::terminate(int number) {
 void Supervisor::take_verdict() {
     verdict_taken_ = true;
     const Verdict verdict = *watch_.verdict();
-    if (phase_ != Phase::Running || verdict.kind == Verdict::Kind::Done) return;
+    if (phase_ != Phase::Running) return;
+    if (verdict.kind == Verdict::Kind::Done) {
+        if (anything_left()) {
+            say("the other nodes took this one for lost, and have ended; its ranks go on");
+        }
+        return;
+    }
+    if (verdict.kind == Verdict::Kind::Lost && go_on()) {
+        say(anything_left() ? cat(verdict.text, "; the ranks of this node go on") : verdict.text);
+        return;
+    }
     const auto node = cat("node ", verdict.node, " (", verdict.host, ")");
     switch (verdict.kind) {
         case Verdict::Kind::Failed:
@@ -401,14 +436,10 @@ void Supervisor::send(int number) {
 
 // Ranks that a signal of ours ended have not failed.
 void Supervisor::report_the_others() {
-    for (size_t i = 0; i < workers_.size(); ++i) {
-        const Worker& worker = workers_[i];
+    for (const auto& worker : workers_) {
         const ExitStatus& ending = *worker.ending;
-        if (first_ == i || !ending.failed()) continue;
-        const auto& passed = worker.passed;
-        const bool ours = ending.by_signal &&
-                          std::find(passed.begin(), passed.end(), ending.number) != passed.end();
-        if (!ours) {
+        if (worker.is_told || !ending.failed()) continue;
+        if (!is_ended_by_us(worker)) {
             say(cat(name(worker), " ", describe(ending), " afterwards"));
         } else if (ending.number == SIGKILL) {
             say(cat(name(worker), " had to be killed"));
@@ -440,23 +471,22 @@ bool Supervisor::anyone_alive() const {
                        [](const Worker& worker) { return worker.alive; });
 }
 
-std::string Supervisor::name(const Worker& worker) const {
-    return cat("rank ", worker.rank, " (pid ", static_cast<int>(worker.pid), ")");
-}
-
-std::optional<Failure> Supervisor::first_failure() const {
-    if (!first_) return std::nullopt;
-    const Worker& worker = workers_[*first_];
-    Failure failure;
-    failure.rank = worker.rank;
-    failure.local_rank = worker.local_rank;
-    failure.pid = worker.pid;
-    failure.ending = *worker.ending;
-    failure.time_us = worker.ended_us;
-    if (!worker.folder.empty()) failure.message = read_error_file(error_file_in(worker.folder));
-    const auto& lines = worker.err.last_lines();
-    failure.last_lines.assign(lines.begin(), lines.end());
-    return failure;
+Outcome Supervisor::outcome() const {
+    Outcome outcome;
+    outcome.verdict = *watch_.verdict();
+    outcome.signal = job_signal_;
+    outcome.succeeded = static_cast<int>(std::ranges::count_if(
+        workers_, [](const Worker& worker) { return !worker.ending->failed(); }));
+    if (first_) outcome.failures.push_back(failure_of(workers_[*first_]));
+    for (size_t i = 0; i < workers_.size(); ++i) {
+        const Worker& worker = workers_[i];
+        if (i == first_ || !worker.is_told) continue;
+        Failure failure = failure_of(worker);
+        failure.last_lines.clear();
+        failure.message.resize(cut(failure.message, limits::last_line_bytes).size());
+        outcome.failures.push_back(std::move(failure));
+    }
+    return outcome;
 }
 
 }  // namespace tutti::launch

@@ -1,6 +1,6 @@
 // One attempt on one node: starts the workers of a plan, relays their output, passes signals on,
-// and when one fails, here or on another node, ends the others and says which was first. One poll
-// loop, main thread of the launcher.
+// and when one fails, here or on another node, says which was first, and ends the others unless
+// they go on (--on-failure shrink). One poll loop, main thread of the launcher.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/exit_status.hpp"
 #include "failure.hpp"
 #include "guard.hpp"
 #include "options.hpp"
@@ -19,20 +18,24 @@
 #include "plan.hpp"
 #include "signals.hpp"
 #include "watch.hpp"
+#include "worker.hpp"
 
 namespace tutti::launch {
 
 // How an attempt ended on this node.
 struct Outcome {
     Verdict verdict;
-    std::optional<Failure> failure = {};  // the first of this node; its node and host are not set
-    int signal = 0;                       // that this tuttirun got
+    // The failures on this node, the first at the front; more only where the others go on. Their
+    // node and host are not set.
+    std::vector<Failure> failures = {};
+    int signal = 0;     // that this tuttirun got
+    int succeeded = 0;  // ranks of this node that ended with 0
 };
 
 class Supervisor {
 public:
     // Standard input goes to rank 0 unless it is a terminal.
-    // `ended` hears of every rank that ends with exit code 0, when nothing of it is left.
+    // `ended` hears of every rank that ends and ends no others with it, when nothing of it is left.
     Supervisor(std::string program, const Options& options, SignalInbox& signals,
                const Guard& guard, Watch& watch, LineWriter& writer,
                std::function<void(int rank)> ended);
@@ -48,23 +51,6 @@ private:
     // How far the job's ending has come.
     enum class Phase { Running, LastWords, Terminating, Killing };
 
-    struct Worker {
-        int rank;
-        int local_rank;
-        pid_t pid;
-        LineReader out;
-        LineReader err;
-        std::string folder;  // of its error file
-        bool alive = true;
-        bool leaves = false;                 // it has ended, others of its process group have not
-        Deadline limit = Deadline::never();  // when those are killed, or no longer waited for
-        bool is_killed = false;              // those
-        int stopped_by = 0;                  // signal, or 0
-        std::vector<int> passed = {};        // signals it had from us
-        std::optional<ExitStatus> ending = {};
-        int64_t ended_us = 0;  // since 1970
-    };
-
     void start(const std::vector<WorkerPlan>& plans);
     Worker start_worker(const WorkerPlan& plan, int nothing);
     [[nodiscard]] LineReader make_reader(const WorkerPlan& plan, int stream) const;
@@ -79,6 +65,9 @@ private:
     void reap_adopted();
     void suspect(pid_t first_dead);
     void name_the_first();
+    void tell_later_failures();
+    void say_failure(Worker& worker);
+    void take_news();
     void take_verdict();
     void take_next_step();
     void terminate(int number);
@@ -86,11 +75,11 @@ private:
     void report_the_others();
     void say(const std::string& sentence);
 
+    [[nodiscard]] bool go_on() const { return goes_on(options_); }
     [[nodiscard]] bool anyone_alive() const;
     [[nodiscard]] bool anything_left() const;
     [[nodiscard]] Deadline next_look() const;
-    [[nodiscard]] std::string name(const Worker& worker) const;
-    [[nodiscard]] std::optional<Failure> first_failure() const;
+    [[nodiscard]] Outcome outcome() const;
 
     const std::string program_;  // a path
     const Options& options_;

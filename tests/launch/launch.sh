@@ -48,6 +48,41 @@ finish() {
     wait "$launcher" || code=$?
 }
 
+# start_node N arguments...: node N in the background; its output arrives on descriptor 3 + N.
+start_node() {
+    node=$1
+    shift
+    mkfifo "$folder/node.$node"
+    env --default-signal=INT,QUIT "$tuttirun" "$@" >"$folder/node.$node" 2>&1 </dev/null \
+        5>&- 6<&- &
+    eval "launcher_$node=$!"
+    eval "exec $((3 + node))<\"$folder/node.$node\""
+}
+
+# wait_for_line N pattern: reads the output of node N until a line matches; it lands in $line.
+wait_for_line() {
+    while IFS= read -r line <&$((3 + $1)); do
+        echo "$line" >>"$folder/out.$1"
+        case $line in *$2*) return ;; esac
+    done
+    fail "the output of node $1 ended before \"$2\" came"
+}
+
+# start_two_nodes arguments...: static nodes that have all else in common.
+start_two_nodes() {
+    start_node 0 --nnodes 2 --node-rank 0 --master-port 0 "$@"
+    wait_for_line 0 'the nodes meet at '
+    start_node 1 --nnodes 2 --node-rank 1 --master-port "${line##*:}" "$@"
+}
+
+# finish_node N code: waits for its end; the rest of its output lands in out.N.
+finish_node() {
+    eval "cat <&$((3 + $1))" >>"$folder/out.$1"
+    code=0
+    eval "wait \$launcher_$1" || code=$?
+    [ "$code" -eq "$2" ] || fail "exit code $code of node $1 instead of $2"
+}
+
 expect_code() {
     [ "$code" -eq "$1" ] || fail "exit code $code instead of $1"
 }

@@ -11,6 +11,7 @@
 #include "launch/error_file.hpp"
 #include "launch/fields.hpp"
 #include "launch/limits.hpp"
+#include "launch/statement.hpp"
 #include "launch/verdict.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/unit.hpp"
@@ -71,6 +72,32 @@ void a_failure_arrives_as_it_was_sent(void**) {
                        "another tuttirun");
 }
 
+void a_statement_arrives_as_it_was_sent(void**) {
+    using tutti::launch::Statement;
+    const Statement sent{true, 3, {failure_at(2'000'000), failure_at(1'000'000, SIGKILL)}};
+    const auto got = tutti::launch::decode_statement(encode(sent));
+    assert_true(got.final && got.succeeded == 3);
+    assert_int_equal(got.failures.size(), 2);
+    assert_int_equal(got.failures[0].time_us, 2'000'000);
+    assert_true(got.failures[1].ending.by_signal);
+    assert_true(tutti::launch::decode_statement(encode(Statement{})).failures.empty());
+    TUTTI_EXPECT_ERROR(tutti::launch::decode_statement(join_fields({"0", "-1"})),
+                       TUTTI_ERR_INVALID_ARGUMENT, "a number in the statement");
+}
+
+void the_statements_of_nodes_add_up(void**) {
+    using tutti::launch::Statement;
+    const auto sum = tutti::launch::sum_of(
+        {Statement{false, 2, {failure_at(4'000'000)}}, Statement{true, 0, {}},
+         Statement{false, 1, {failure_at(2'000'000), failure_at(3'000'000)}}});
+    assert_true(sum.final && sum.succeeded == 3);
+    assert_int_equal(sum.failures.size(), 3);
+    for (size_t i = 0; i < 3; ++i) {
+        assert_int_equal(sum.failures[i].time_us, 1'000'000 * static_cast<int64_t>(i + 2));
+    }
+    assert_true(tutti::launch::sum_of({Statement{}}).failures.empty());
+}
+
 void a_verdict_arrives_as_it_was_sent(void**) {
     const auto got = tutti::launch::decode_verdict(
         encode(Verdict{Verdict::Kind::Signal, 3, "beta", SIGTERM, "why"}));
@@ -97,7 +124,7 @@ void the_report_of_a_node_without_ranks_says_why(void**) {
     failure.node = 1;
     failure.host = "beta";
     failure.message = "cannot run";
-    const auto lines = report(failure, 2);
+    const auto lines = report(true, failure, 2);
     assert_int_equal(lines.size(), 1);
     assert_true(lines[0].starts_with("first failure: node 1 (beta) at "));
     assert_true(lines[0].ends_with(": cannot run"));
@@ -193,6 +220,8 @@ int main() {
         TUTTI_TEST(fields_that_are_none_are_refused),
         TUTTI_TEST(a_failure_arrives_as_it_was_sent),
         TUTTI_TEST(a_verdict_arrives_as_it_was_sent),
+        TUTTI_TEST(a_statement_arrives_as_it_was_sent),
+        TUTTI_TEST(the_statements_of_nodes_add_up),
         TUTTI_TEST(the_earliest_failure_is_the_first_but_a_kill_counts_earlier),
         TUTTI_TEST(the_report_of_a_node_without_ranks_says_why),
         TUTTI_TEST(the_message_of_an_error_file_is_found),

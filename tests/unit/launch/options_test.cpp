@@ -52,6 +52,7 @@ void a_program_alone_gets_the_defaults(void**) {
     assert_string_equal(options.run_id.c_str(), "none");
     assert_string_equal(options.role.c_str(), "default");
     assert_int_equal(options.max_restarts, 0);
+    assert_true(options.on_failure == tutti::launch::OnFailure::Restart);
     assert_int_equal(options.shutdown_timeout_ms, 5'000);
     assert_int_equal(options.times.join_ms, 600'000);
     assert_true(options.redirects.empty() && options.tee.empty());
@@ -192,6 +193,17 @@ void ranks_are_bound_to_what_is_named(void**) {
                    "4096 ranks on this node need a core each, and tuttirun may use ");
 }
 
+void what_follows_from_a_failure_is_named(void**) {
+    using tutti::launch::OnFailure;
+    assert_true(parse({"--on-failure=shrink", "program"}).on_failure == OnFailure::Shrink);
+    const auto restarting = parse({"--on-failure=restart", "--max-restarts=2", "program"});
+    assert_true(restarting.on_failure == OnFailure::Restart && restarting.max_restarts == 2);
+    const auto ending = parse({"--on_failure", "kill", "--max-restarts=2", "program"});
+    assert_true(ending.on_failure == OnFailure::Kill && ending.max_restarts == 0);
+    expect_refusal({"--on-failure=ignore", "program"},
+                   "--on-failure is \"ignore\": there are restart, shrink and kill");
+}
+
 void signals_are_named(void**) {
     assert_true(parse({"--signals-to-handle=SIGUSR1,TERM", "program"}).signals ==
                 std::vector<int>({SIGUSR1, SIGTERM}));
@@ -212,7 +224,8 @@ std::string show(const Options& options) {
         options.node_rank.value_or(-1), " ", options.endpoint.host, " ", options.endpoint.port, " ",
         options.times.join_ms, " ", options.times.pulse_ms, " ", options.local_addr, " ",
         static_cast<int>(options.bind_to), " ", options.run_id, " ", options.role, " ",
-        options.max_restarts, " ", options.shutdown_timeout_ms, " ", options.log_dir, " ");
+        static_cast<int>(options.on_failure), " ", options.max_restarts, " ",
+        options.shutdown_timeout_ms, " ", options.log_dir, " ");
     text += tutti::cat(static_cast<int>(options.python), options.redirects.everyone,
                        options.tee.everyone);
     for (const int rank : options.local_ranks_filter) text += tutti::cat(" ", rank);
@@ -233,6 +246,7 @@ void every_option_also_comes_from_the_environment(void**) {
                                       {"--rdzv-conf", "PET_RDZV_CONF", "join_timeout=5"},
                                       {"--local-addr", "PET_LOCAL_ADDR", "c"},
                                       {"--role", "PET_ROLE", "trainer"},
+                                      {"--on-failure", "PET_ON_FAILURE", "shrink"},
                                       {"--max-restarts", "PET_MAX_RESTARTS", "4"},
                                       {"--shutdown-timeout", "PET_SHUTDOWN_TIMEOUT", "6"},
                                       {"--log-dir", "PET_LOG_DIR", "/logs"},
@@ -292,6 +306,7 @@ void help_names_every_option(void**) {
                              "--rdzv-endpoint ",
                              "--rdzv-id ",
                              "--rdzv-conf ",
+                             "--on-failure WHAT ",
                              "--max-restarts ",
                              "--role ",
                              "--log-dir ",
@@ -345,6 +360,7 @@ int main() {
         TUTTI_TEST(streams_are_chosen_for_all_ranks_or_by_rank),
         TUTTI_TEST(local_ranks_that_this_node_has_not_are_refused),
         TUTTI_TEST(ranks_are_bound_to_what_is_named),
+        TUTTI_TEST(what_follows_from_a_failure_is_named),
         TUTTI_TEST(signals_are_named),
         TUTTI_TEST(what_has_no_meaning_here_is_taken_and_has_no_effect),
         TUTTI_TEST(every_option_also_comes_from_the_environment),

@@ -1,0 +1,47 @@
+// Statements as text. Any thread.
+#include "statement.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/environment.hpp"
+#include "fields.hpp"
+#include "limits.hpp"
+
+namespace tutti::launch {
+
+Statement sum_of(const std::vector<Statement>& statements) {
+    Statement sum;
+    for (const auto& one : statements) {
+        sum.final = sum.final || one.final;
+        sum.succeeded += one.succeeded;
+        sum.failures.insert(sum.failures.end(), one.failures.begin(), one.failures.end());
+    }
+    if (const auto first = first_of(sum.failures)) {
+        std::swap(sum.failures.front(), sum.failures[*first]);
+        std::ranges::sort(sum.failures.begin() + 1, sum.failures.end(), {}, &Failure::time_us);
+    }
+    return sum;
+}
+
+std::string encode(const Statement& statement) {
+    std::vector<std::string> fields{statement.final ? "1" : "0",
+                                    std::to_string(statement.succeeded)};
+    for (const auto& failure : statement.failures) fields.push_back(encode(failure));
+    return join_fields(fields);
+}
+
+Statement decode_statement(const std::string& text) {
+    constexpr size_t fixed = 2;
+    const auto fields = split_fields(text, fixed);
+    const std::string what = "a number in the statement of another node";
+    Statement statement;
+    statement.final = fields[0] == "1";
+    statement.succeeded = static_cast<int>(parse_number(fields[1], what, 0, limits::processes));
+    for (size_t i = fixed; i < fields.size(); ++i) {
+        statement.failures.push_back(decode_failure(fields[i]));
+    }
+    return statement;
+}
+
+}  // namespace tutti::launch
