@@ -26,6 +26,13 @@ case_one_after_the_other_dies_until_one_is_left() {
     done
 }
 
+# The store is the launcher's, so that it does not end with rank 0.
+case_those_that_are_left_meet_at_the_store_again() {
+    launch --nproc-per-node 4 --on-failure=shrink "$survivor" 0 again 1 again
+    expect_code 0
+    for rank in 2 3; do expect_line out "^\[rank $rank\] 2 ranks are left\$"; done
+}
+
 case_nobody_is_left() {
     launch --nproc-per-node 3 --on-failure=shrink "$survivor" 1 0 2
     expect_code 137
@@ -70,12 +77,12 @@ case_a_rank_that_does_not_go_on_is_one_more_failure() {
         if [ "$RANK" = 1 ]; then
             exec 4>"$folder/fifo.0" 5>"$folder/fifo.2"
             printf "{\"message\": \"it was full\"}" >"$TORCHELASTIC_ERROR_FILE"
-            exit 6
+            kill -9 $$
         fi
         cat "$folder/fifo.$RANK"
         [ "$RANK" = 0 ] || { echo "and so do I" >&2; exit 7; }'
     expect_code 0
-    expect_line err '^tuttirun: first failure: rank 1 .* exited with code 6 at '
+    expect_line err '^tuttirun: first failure: rank 1 .* was killed by signal 9 \(SIGKILL\) at '
     expect_line err '^tuttirun:     it was full$'
     expect_line err '^tuttirun: later failure: rank 2 .* exited with code 7 at '
     expect_line err '^tuttirun: 1 of 3 ranks ended with exit code 0$'
@@ -126,8 +133,8 @@ case_a_failure_leaves_the_other_nodes_alone() {
     start_two_nodes --nproc-per-node 2 --on-failure=shrink "$survivor" 2 0
     for node in 0 1; do
         finish_node $node 0
-        expect_line out.$node '^tuttirun: first failure: rank 2 .local rank 0, pid .* on node 1 '
-        expect_line out.$node '^tuttirun: later failure: rank 0 .local rank 0, pid .* on node 0 '
+        expect_line out.$node '^tuttirun: .* failure: rank 2 .local rank 0, pid .* on node 1 '
+        expect_line out.$node '^tuttirun: .* failure: rank 0 .local rank 0, pid .* on node 0 '
         expect_line out.$node '^tuttirun: 2 of 4 ranks ended with exit code 0$'
     done
     expect_line out.0 '^\[rank 1\] 2 ranks are left$'

@@ -1,6 +1,7 @@
 /* survivor VICTIM...: ranks of a launcher add up which they are, once for each victim, which kills
  * itself before; the others shrink the group and go on. Victim "-" is whoever somebody else ends:
- * the ranks add up until one is missing. A failure is printed, and ends it with 3. */
+ * the ranks add up until one is missing. "again" is no victim: the others meet at the store once
+ * more, and make a new default group. A failure is printed, and ends it with 3. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,18 +55,42 @@ static uint64_t go_on_without(const char* victim, uint64_t before) {
     return members;
 }
 
-int main(int argc, char** argv) {
+static void init(int32_t rank, int32_t size) {
     tutti_group_options options = TUTTI_GROUP_OPTIONS_INIT;
     options.timeout_ms = TIMEOUT_MS;
+    must(tutti_init_process_group(NULL, "env://", NULL, rank, size, &options, &error), "init");
+}
+
+static void destroy(void) {
+    must(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error), "destroy");
+}
+
+static void meet_again(uint64_t before) {
+    const int32_t rank = tutti_get_rank(TUTTI_GROUP_WORLD);
+    const int32_t size = tutti_get_world_size(TUTTI_GROUP_WORLD);
+    uint64_t members = 0;
+    destroy();
+    init(rank, size);
+    must(add_up(&members), "all_reduce");
+    expect(members == before, "others have met again");
+}
+
+int main(int argc, char** argv) {
     expect(getenv("RANK") != NULL, "RANK is not set");
     own = (uint64_t)1 << atoi(getenv("RANK"));
-    must(tutti_init_process_group(NULL, "env://", NULL, -1, -1, &options, &error), "init");
+    init(-1, -1);
     uint64_t members = 0;
     must(add_up(&members), "all_reduce");
     puts("ready");
     fflush(stdout);
-    for (int i = 1; i < argc; ++i) members = go_on_without(argv[i], members);
+    for (int i = 1; i < argc; ++i) {
+        if (strcmp(argv[i], "again") == 0) {
+            meet_again(members);
+        } else {
+            members = go_on_without(argv[i], members);
+        }
+    }
     printf("%d ranks are left\n", (int)tutti_get_world_size(TUTTI_GROUP_WORLD));
-    must(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error), "destroy");
+    destroy();
     return 0;
 }
