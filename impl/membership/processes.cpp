@@ -261,13 +261,24 @@ private:
             } else if (frame.kind == Kind::Open) {
                 on_departures(membership::decode_ranks(frame).group, {});
             } else if (frame.kind == Kind::Arrive) {
-                const auto arrival = membership::decode_arrival(frame);
-                on_step_failure(arrival.group, arrival.key, membership::all_others_left_error());
+                end_step_alone(membership::decode_arrival(frame));
             } else if (frame.kind == Kind::Propose) {
                 on_decision(decide_alone(membership::decode_proposal(frame)));
             }
             return true;
         });
+    }
+
+    // A step that nobody else takes part in is complete.
+    void end_step_alone(membership::StepArrival arrival) {
+        if (!arrival.refusal.ok() || arrival.participants != std::vector<int>{rank()}) {
+            const Status cause =
+                arrival.refusal.ok() ? membership::all_others_left_error() : arrival.refusal;
+            return on_step_failure(arrival.group, arrival.key, cause);
+        }
+        const uint32_t first_id = last_group_id_ + 1;
+        last_group_id_ += arrival.new_groups;
+        on_step_completed({arrival.group, std::move(arrival.key), first_id, {arrival.payload}});
     }
 
     // The only rank that is left agrees with itself, unless the others have gone on without it.

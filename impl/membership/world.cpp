@@ -84,14 +84,8 @@ void World::handle(const membership::Frame& frame) {
             const auto [group, ranks] = membership::decode_ranks(frame);
             return on_departures(group, ranks);
         }
-        case Kind::StepCompleted: {
-            auto completed = membership::decode_step_completed(frame);
-            return deliver_to(completed.group, [&](Membership& group) {
-                group.on_step_end(
-                    completed.key,
-                    {true, {std::move(completed.payloads), completed.first_group_id}, {}, {}});
-            });
-        }
+        case Kind::StepCompleted:
+            return on_step_completed(membership::decode_step_completed(frame));
         case Kind::StepFailed: {
             auto failed = membership::decode_step_failed(frame);
             return deliver_to(failed.group, [&](Membership& group) {
@@ -155,6 +149,13 @@ bool World::note_loss(const Status& loss) {
     if (!are_ranks({loss.rank})) return false;
     const Lock lock(mutex_);
     return losses_.emplace(loss.rank, loss).second;
+}
+
+void World::on_step_completed(membership::StepCompleted completed) {
+    deliver_to(completed.group, [&](Membership& one) {
+        one.on_step_end(completed.key,
+                        {true, {std::move(completed.payloads), completed.first_group_id}, {}, {}});
+    });
 }
 
 void World::on_step_failure(uint32_t group, const std::string& step, const Status& cause) {

@@ -94,6 +94,7 @@ protected:
     void on_verdict(uint32_t group, const membership::Failure& verdict);
     void on_loss(const Status& loss);
     void on_departures(uint32_t group, const std::vector<int>& ranks);
+    void on_step_completed(membership::StepCompleted completed);
     void on_step_failure(uint32_t group, const std::string& step, const Status& cause);
     void on_decision(const membership::Decision& decision);
 

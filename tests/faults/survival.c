@@ -156,7 +156,7 @@ tutti_status survive(const char* step, tutti_error* error) {
         const uint64_t own = members();
         dice = seed * 7919 + own;
         if (compare_members(own, error) == TUTTI_OK) {
-            if (size == 1) return TUTTI_OK;
+            if (size == 1) return sum_in_new_group(error);
             choose_victims(rank, size, at_once);
             work(rank, size, error);
         }
