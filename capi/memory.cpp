@@ -73,7 +73,7 @@ tutti_status tutti_memory_alloc(tutti_group* group, int64_t bytes,
         const tutti_memory_options given = capi::read_options(options);
         capi::need_output(out_memory, "out_memory");
         const bool is_here = given.device_type == TUTTI_CPU && given.device_index == 0;
-        *out_memory = is_here ? tutti::alloc_memory(*pin, size, given.timeout_ms)
+        *out_memory = is_here ? tutti::alloc_memory(*pin, size, given.timeout_ms)->data()
                               : alloc_on_device(*pin, size, given);
     });
 }

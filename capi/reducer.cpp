@@ -158,38 +158,45 @@ void need_bucket(const tutti_bucket* out) {
         "initialise the bucket with TUTTI_BUCKET_INIT or tutti_bucket_init");
 }
 
-// Calls the program's hook, which has the reducer's group as its own.
+// Calls the program's hook, which has the reducer's group as its own. One thread at a time.
 class HookCaller {
 public:
-    HookCaller(tutti_bucket_hook hook, std::shared_ptr<capi::User> user,
-               const tutti::Reducer& reducer)
-        : hook_(hook),
-          user_(std::move(user)),
-          rank_(reducer.group()->rank()),
-          group_(capi::hand_out_group(reducer.group())) {}
-    ~HookCaller() { capi::release(group_); }
+    HookCaller(tutti_bucket_hook hook, std::shared_ptr<capi::User> user)
+        : hook_(hook), user_(std::move(user)) {}
+    ~HookCaller() { capi::release(handle_); }
     HookCaller(const HookCaller&) = delete;
     HookCaller& operator=(const HookCaller&) = delete;
 
-    void call(const tutti::GradientBucket& gradients) const {
+    void call(const std::shared_ptr<tutti::Group>& group, const tutti::GradientBucket& gradients) {
         tutti_error error = TUTTI_ERROR_INIT;
         tutti_bucket bucket = TUTTI_BUCKET_INIT;
         write_bucket(gradients, &bucket);
         const tutti::FunctionCall inside("hook");
-        tutti::Status status = capi::status_of(hook_(group_, &bucket, user_->get(), &error), error);
+        tutti::Status status =
+            capi::status_of(hook_(handle_of(group), &bucket, user_->get(), &error), error);
         if (status.ok()) return;
-        status.rank = error.rank >= 0 ? error.rank : rank_;
+        status.rank = error.rank >= 0 ? error.rank : group->rank();
         status.message =
-            tutti::cat("the hook of rank ", rank_, " failed for bucket ", gradients.index,
+            tutti::cat("the hook of rank ", group->rank(), " failed for bucket ", gradients.index,
                        status.message.empty() ? "" : ": ", status.message);
         throw tutti::Error(std::move(status));
     }
 
 private:
+    // The reducer may go on in another group.
+    tutti_group* handle_of(const std::shared_ptr<tutti::Group>& group) {
+        if (group_ != group) {
+            capi::release(std::exchange(handle_, nullptr));
+            handle_ = capi::hand_out_group(group);
+            group_ = group;
+        }
+        return handle_;
+    }
+
     const tutti_bucket_hook hook_;
     const std::shared_ptr<capi::User> user_;
-    const int rank_;
-    tutti_group* const group_;
+    std::shared_ptr<tutti::Group> group_;
+    tutti_group* handle_ = nullptr;
 };
 
 }  // namespace
@@ -325,8 +332,10 @@ tutti_status tutti_reducer_set_hook(tutti_reducer* reducer, tutti_bucket_hook ho
         if (hook == nullptr) {
             pin->set_hook(nullptr);
         } else {
-            const auto caller = std::make_shared<const HookCaller>(hook, owned, *pin);
-            pin->set_hook([caller](const tutti::GradientBucket& bucket) { caller->call(bucket); });
+            const auto caller = std::make_shared<HookCaller>(hook, owned);
+            pin->set_hook(
+                [caller](const std::shared_ptr<tutti::Group>& group,
+                         const tutti::GradientBucket& bucket) { caller->call(group, bucket); });
         }
         owned->give();
     });
@@ -365,6 +374,21 @@ tutti_status tutti_reducer_logging_data(tutti_reducer* reducer, tutti_object** o
         const ReducerPin pin(reducer, "reducer");
         capi::need_output(out_object, "out_object");
         *out_object = capi::hand_out_object(pin->logging_data());
+    });
+}
+
+tutti_status tutti_reducer_shrink(tutti_reducer* reducer, tutti_group* group, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        const capi::GroupPin target = capi::need_group(group);
+        const ReducerPin pin = [&] {
+            try {
+                return ReducerPin(reducer, "reducer");
+            } catch (const tutti::Error& fault) {
+                tutti::decline_reducer_group(*target, fault.status());
+                throw;
+            }
+        }();
+        pin->shrink(*target);
     });
 }
 

@@ -29,11 +29,11 @@ Alloc::Outcome run_alloc(Group& group, const Alloc& call, int64_t timeout_ms) {
     return made;
 }
 
-void* alloc_memory(Group& group, size_t bytes, int64_t timeout_ms) {
-    const auto made = run_alloc(group, Alloc{bytes}, timeout_ms);
+std::shared_ptr<shm::Segment> alloc_memory(Group& group, size_t bytes, int64_t timeout_ms) {
+    auto made = run_alloc(group, Alloc{bytes}, timeout_ms);
     made.memory->close();  // who sees it has mapped it
     HeldMemory::of_process().add(made.memory);
-    return made.memory->data();
+    return std::move(made.memory);
 }
 
 void share_memory(GroupCore& group, const Alloc& call, uint64_t sequence, const Deadline& until) {

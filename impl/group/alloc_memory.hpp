@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/deadline.hpp"
 #include "call/alloc.hpp"
@@ -17,7 +18,7 @@ class Group;
 Alloc::Outcome run_alloc(Group& group, const Alloc& call, int64_t timeout_ms);
 
 // Memory of the CPU, zeroed, which HeldMemory keeps until it is released there; never null.
-void* alloc_memory(Group& group, size_t bytes, int64_t timeout_ms);
+std::shared_ptr<shm::Segment> alloc_memory(Group& group, size_t bytes, int64_t timeout_ms);
 
 // In the turn of that call: all ranks say which memory of a backend they have. If it is alike, the
 // backend that has given it shares it.

@@ -61,7 +61,7 @@ void Reducer::begin(bool synchronise) {
 
 // Returns, for each bucket that waits for no mark, its place in the program's order on a device.
 std::vector<device::EventPointer> Reducer::prepare(bool synchronise) {
-    pass_.prepare(synchronise, statistics_.passes() == 0, buckets_.layout());
+    pass_.prepare(synchronise, statistics_.is_before_first_pass(), buckets_.layout());
     std::vector<device::EventPointer> ready(buckets_.count());
     if (!pass_.is_counting()) return ready;
     for (size_t i = 0; i < model_.size(); ++i) {

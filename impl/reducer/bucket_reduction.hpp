@@ -95,12 +95,14 @@ private:
 // A function of the program; throws what shall fail the reducer.
 class Hooked final : public BucketReduction {
 public:
-    using Hook = std::function<void(const GradientBucket&)>;
-    explicit Hooked(Hook hook) : hook_(std::move(hook)) {}
-    void run(const GradientBucket& bucket) override { hook_(bucket); }
+    using Hook = std::function<void(const std::shared_ptr<Group>&, const GradientBucket&)>;
+    Hooked(std::shared_ptr<Group> group, Hook hook)
+        : group_(std::move(group)), hook_(std::move(hook)) {}
+    void run(const GradientBucket& bucket) override { hook_(group_, bucket); }
     [[nodiscard]] const char* name() const override { return "hook"; }
 
 private:
+    const std::shared_ptr<Group> group_;
     const Hook hook_;
 };
 

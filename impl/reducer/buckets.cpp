@@ -31,11 +31,11 @@ std::unique_ptr<const BucketLayout> lay_out(const ReducerModel& model,
 
 }  // namespace
 
-Buckets::Buckets(const ReducerModel& model, std::span<const size_t> order)
+Buckets::Buckets(const ReducerModel& model)
     : model_(model),
       memory_(*model.group, model.parameters.front().device, memory_for(model.parameters),
               model.options.stream),
-      layout_(lay_out(model, order)),
+      layout_(lay_out(model, model.order)),
       first_sizes_(sizes_of(*layout_)) {}
 
 size_t Buckets::memory_size() const {
@@ -45,6 +45,13 @@ size_t Buckets::memory_size() const {
 GradientBucket Buckets::bucket(size_t index) const {
     return {&layout_->buckets()[index], layout_->bucket(index, memory_.data()), index, count(),
             memory_.stream()};
+}
+
+void Buckets::start_over() {
+    memory_.start_over();
+    layout_ = lay_out(model_, model_.order);
+    rebuilt_sizes_.clear();
+    ++generation_;
 }
 
 void Buckets::rebuild(std::span<const size_t> order) {

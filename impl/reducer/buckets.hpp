@@ -18,7 +18,7 @@ namespace tutti {
 class Buckets {
 public:
     // All ranks make it: it has memory that they share.
-    Buckets(const ReducerModel& model, std::span<const size_t> order);
+    explicit Buckets(const ReducerModel& model);
 
     [[nodiscard]] Gradients& memory() { return memory_; }
     [[nodiscard]] const Gradients& memory() const { return memory_; }
@@ -38,7 +38,9 @@ public:
 
     // Lays the buckets out anew, in the same memory, so that no rank has to wait for another.
     void rebuild(std::span<const size_t> order);
-    // Counts the changes of layout. Any thread.
+    // As they were at first, after Gradients::make_next().
+    void start_over();
+    // Counts how often gradients have moved. Any thread.
     [[nodiscard]] int64_t generation() const { return generation_; }
     // Bytes of each bucket, at first and after rebuild(); empty: there was none.
     [[nodiscard]] const std::vector<int64_t>& first_sizes() const { return first_sizes_; }

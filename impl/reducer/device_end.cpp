@@ -9,7 +9,8 @@
 namespace tutti {
 
 void DeviceWaits::check(const DeviceEnd& end) const {
-    if (Status failure = group_->end_of_calls(); !failure.ok()) throw Error(std::move(failure));
+    if (Status failure = model_.group->end_of_calls(); !failure.ok())
+        throw Error(std::move(failure));
     for (const auto& call : end.calls) {
         if (const auto status = call->status(); status && !status->ok()) throw Error(*status);
     }
@@ -29,7 +30,7 @@ void DeviceWaits::finish_at(const DeviceEnd& end,
     if (!end.event || !memory_.has_programs_stream()) return work->finish({});
     work->enqueued(end.event);
     const auto left = std::make_shared<std::atomic<size_t>>(end.calls.size() + 1);
-    const auto ends = [work, left, group = group_](const Status& status) {
+    const auto ends = [work, left, group = model_.group](const Status& status) {
         Status failure = status.ok() ? Status{} : group->failure();
         if (failure.ok()) failure = status;
         if (!failure.ok() || --*left == 0) work->finish(std::move(failure));
@@ -41,7 +42,7 @@ void DeviceWaits::finish_at(const DeviceEnd& end,
     }
     const bool knows_calls = !end.calls.empty();  // otherwise those of a hook may have failed
     device::Watcher::of_process().add(
-        {end.event, [ends, knows_calls, group = group_](const Status& passed) {
+        {end.event, [ends, knows_calls, group = model_.group](const Status& passed) {
              ends(passed.ok() && !knows_calls ? group->end_of_calls() : passed);
              return device::EventPointer();
          }});

@@ -8,7 +8,7 @@
 
 #include "device/driver.hpp"
 #include "gradients.hpp"
-#include "group/group.hpp"
+#include "model.hpp"
 #include "work/work.hpp"
 
 namespace tutti {
@@ -20,8 +20,8 @@ struct DeviceEnd {
 
 class DeviceWaits {
 public:
-    DeviceWaits(std::shared_ptr<Group> group, const Gradients& memory)
-        : group_(std::move(group)), memory_(memory) {}
+    DeviceWaits(const ReducerModel& model, const Gradients& memory)
+        : model_(model), memory_(memory) {}
 
     // The reducer is released: all waits end.
     void stop() noexcept { is_stopping_ = true; }
@@ -34,7 +34,7 @@ public:
     void finish_at(const DeviceEnd& end, const std::shared_ptr<Work>& work) const noexcept;
 
 private:
-    const std::shared_ptr<Group> group_;
+    const ReducerModel& model_;
     const Gradients& memory_;
     std::atomic<bool> is_stopping_{false};
 };

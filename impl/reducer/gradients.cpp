@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "device/waiting.hpp"
 #include "device/watcher.hpp"
 
 namespace tutti {
@@ -19,9 +20,10 @@ void Gradients::check(const Device& device, void* programs_stream) {
 }
 
 Gradients::Gradients(Group& group, const Device& device, size_t size, void* programs_stream)
-    : device_(device), programs_(programs_stream) {
+    : device_(device), size_(size), programs_(programs_stream) {
     if (device.type == TUTTI_CPU) {
-        data_ = shared_.emplace(group, size).data();
+        shared_ = std::make_unique<SharedMemory>(group, size);
+        data_ = shared_->data();
         return;
     }
     device::Driver& driver = device::Driver::of(device.type);
@@ -43,6 +45,27 @@ Gradients::~Gradients() {
         if (programs_end_) watcher.keep(programs_end_, used);
     } catch (const std::exception&) {  // the device has failed, and does nothing more
     }
+}
+
+void Gradients::make_next(Group& group) {
+    if (driver_ == nullptr) {
+        shared_->give_up();
+        next_ = std::make_unique<SharedMemory>(group, size_);
+        return;
+    }
+    hold(end());
+    zero({data_, static_cast<int64_t>(size_), TUTTI_UINT8, device_});
+    if (!has_programs_stream()) device::wait_for(*here(), Deadline::never(), [] {});
+}
+
+void Gradients::start_over() {
+    if (driver_ == nullptr) {
+        before_.push_back(std::exchange(shared_, std::move(next_)));
+        data_ = shared_->data();
+        return;
+    }
+    const Lock lock(mutex_);
+    gives_ = true;
 }
 
 void Gradients::leave() noexcept {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -28,6 +27,11 @@ public:
     ~Gradients();
     Gradients(const Gradients&) = delete;
     Gradients& operator=(const Gradients&) = delete;
+
+    // For a reducer that goes on in this group, in zeroed memory: on the CPU in another place, once
+    // start_over() is called, while who reads in the old one finds zeros. All ranks make it.
+    void make_next(Group& group);
+    void start_over();
 
     [[nodiscard]] std::byte* data() const { return data_; }
     [[nodiscard]] const Device& device() const { return device_; }
@@ -73,8 +77,10 @@ private:
     void check_programs_stream() const;
 
     const Device device_;
+    const size_t size_;
     void* const programs_;
-    std::optional<SharedMemory> shared_;
+    std::unique_ptr<SharedMemory> shared_, next_;
+    std::vector<std::unique_ptr<SharedMemory>> before_;  // addresses alone
     std::shared_ptr<void> on_device_;
     std::byte* data_ = nullptr;
     device::Driver* driver_ = nullptr;

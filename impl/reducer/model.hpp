@@ -1,4 +1,4 @@
-// The facts of a reducer that never change. Any thread.
+// The facts of a reducer. Only its group changes, while nothing else of it goes on. Any thread.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@
 namespace tutti {
 
 struct ReducerModel {
-    const std::shared_ptr<Group> group;  // the reducer's alone
+    std::shared_ptr<Group> group;  // the reducer's alone
     const Parameters parameters;
+    const Indices order;  // in which gradients are expected at first
     const ReducerOptions options;
 
     [[nodiscard]] size_t size() const { return parameters.size(); }

@@ -13,8 +13,16 @@ Pass::Pass(size_t parameters, const ReducerOptions& options)
       used_(std::make_unique<std::atomic<uint8_t>[]>(parameters)),
       pending_(std::make_unique<std::atomic<int64_t>[]>(parameters)),
       arrivals_(parameters) {
-    if (!is_static_) return;
-    for (size_t i = 0; i < count_; ++i) slots_[i].expected = any_number;
+    start_over();
+}
+
+void Pass::start_over() {
+    has_learned_ = false;
+    forget_gradients();
+    for (size_t i = 0; i < count_; ++i) {
+        slots_[i].expected = is_static_ ? any_number : 1;
+        used_[i] = 0;
+    }
 }
 
 void Pass::prepare(bool synchronise, bool is_first, const BucketLayout& layout) {

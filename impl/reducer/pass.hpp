@@ -17,6 +17,8 @@ class Pass {
 public:
     Pass(size_t parameters, const ReducerOptions& options);
 
+    // As it is made.
+    void start_over();
     // Before a pass opens: forgets all marks. `is_first`: no synchronised pass has ended yet.
     void prepare(bool synchronise, bool is_first, const BucketLayout& layout);
     void open() { is_open_.store(true, std::memory_order_release); }

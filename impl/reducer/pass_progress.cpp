@@ -71,9 +71,11 @@ bool PassProgress::has_job() const {
 }
 
 std::optional<PassProgress::Job> PassProgress::await_job(Lock& lock) {
+    if (std::exchange(is_at_work_, false) && !failure_.ok()) changed_.notify_all();
     while (!is_stopping_ && !has_job()) changed_.wait(lock);
     if (is_stopping_) return std::nullopt;
     const size_t index = launched_;
+    is_at_work_ = true;
     return Job{index, index + 1 == buckets_.size(), buckets_[index].ready};
 }
 
@@ -105,6 +107,19 @@ std::shared_ptr<Work> PassProgress::fail(const Status& status) {
     is_reducing_ = false;
     changed_.notify_all();
     return take_work();
+}
+
+void PassProgress::await_rest(Lock& lock) {
+    while (is_at_work_) changed_.wait(lock);
+}
+
+void PassProgress::start_over() {
+    has_begun_ = false;
+    is_in_pass_ = false;
+    buckets_.clear();
+    end_ = {};
+    new_order_.clear();
+    failure_ = {};
 }
 
 PassProgress::Stopped PassProgress::stop() {

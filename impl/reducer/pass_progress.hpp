@@ -72,6 +72,10 @@ public:
 
     // Nothing goes on after this. Returns the work that must be finished with it, or null.
     [[nodiscard]] std::shared_ptr<Work> fail(const Status& status) TUTTI_EXCLUDES(mutex);
+    // Returns when the thread does nothing, after fail().
+    void await_rest(Lock& lock) TUTTI_REQUIRES(mutex);
+    // Then: as it was before the first pass.
+    void start_over() TUTTI_REQUIRES(mutex);
     // Ends the thread. Returns where the device will have done all, if nothing has failed and no
     // bucket is to be reduced.
     struct Stopped {
@@ -97,6 +101,7 @@ private:
     Condition changed_;
     std::atomic<size_t> launched_{0};  // buckets of this pass that are reduced or being reduced
     bool is_stopping_ TUTTI_GUARDED_BY(mutex) = false;
+    bool is_at_work_ TUTTI_GUARDED_BY(mutex) = false;   // the thread, at a job
     bool has_begun_ TUTTI_GUARDED_BY(mutex) = false;    // some pass
     bool is_in_pass_ TUTTI_GUARDED_BY(mutex) = false;   // between begin and finish
     bool is_reducing_ TUTTI_GUARDED_BY(mutex) = false;  // the buckets of the last pass

@@ -25,6 +25,12 @@ void scale(Number* numbers, size_t count, double factor) {
     for (size_t i = 0; i < count; ++i) numbers[i] *= times;
 }
 
+size_t highest_of_all(Group& group, size_t number) {
+    const View view{&number, 1, TUTTI_UINT64};
+    group.run(AllReduce{view, view, TUTTI_MAX}, 0);
+    return number;
+}
+
 }  // namespace
 
 void check_power_sgd(const Parameters& parameters, const PowerSgdOptions& options) {
@@ -69,13 +75,15 @@ struct PowerSgd::Parts {
 
 PowerSgd::PowerSgd(std::shared_ptr<Group> group, const ReducerOptions& reducer,
                    const PowerSgdOptions& options, const Parameters& parameters,
-                   const std::atomic<uint8_t>* used)
+                   const std::atomic<uint8_t>* used, std::shared_ptr<size_t> iteration)
     : group_(std::move(group)),
       options_(options),
       averaging_(reducer, group_->size()),
       adds_(reducer.sum),
       used_(used),
-      states_(parameters.size()) {
+      states_(parameters.size()),
+      iteration_(std::move(iteration)) {
+    *iteration_ = highest_of_all(*group_, *iteration_);
     size_t room = 0;
     for (size_t i = 0; i < parameters.size(); ++i) {
         const Parameter& one = parameters[i];
@@ -103,7 +111,7 @@ void PowerSgd::run(const GradientBucket& bucket) {
     const bool has_matrix = std::ranges::any_of(bucket.layout->parameters, [&](int64_t parameter) {
         return states_[static_cast<size_t>(parameter)].rank > 0;
     });
-    if (iteration_ < options_.start_iteration || !has_matrix) {
+    if (*iteration_ < options_.start_iteration || !has_matrix) {
         averaging_.run(*group_, bucket.gradients);
         count(bucket.gradients);
     } else if (bucket.gradients.dtype == TUTTI_FLOAT32) {
@@ -111,7 +119,7 @@ void PowerSgd::run(const GradientBucket& bucket) {
     } else {
         compress<double>(bucket);
     }
-    if (bucket.is_last()) ++iteration_;
+    if (bucket.is_last()) ++*iteration_;
 }
 
 // A matrix without a gradient on any rank keeps its place, which is zero, and its error.
@@ -163,7 +171,7 @@ void PowerSgd::project(const Part<Number>& part, size_t parameter) {
         }
     }
     std::memcpy(part.q.data, state.q.data(), state.q.size());
-    const uint64_t seed = mix_seed(mix_seed(options_.seed, parameter), iteration_);
+    const uint64_t seed = mix_seed(mix_seed(options_.seed, parameter), *iteration_);
     for (size_t k = 0; k < state.rank; ++k) {
         if (orthonormalise(part.q, k, options_.orthogonalization_epsilon)) continue;
         draw(part.q.column(k), state.columns, mix_seed(seed, k));

@@ -29,10 +29,11 @@ void check_power_sgd(const Parameters& parameters, const PowerSgdOptions& option
 class PowerSgd final : public BucketReduction {
 public:
     // All ranks make it, with the same options. `used` says of each parameter whether a rank has a
-    // gradient in this pass, and lives longer.
+    // gradient in this pass, and lives longer. `iteration`, the synchronised passes so far, lives
+    // longer, too; ranks go on with the highest of all.
     PowerSgd(std::shared_ptr<Group> group, const ReducerOptions& reducer,
              const PowerSgdOptions& options, const Parameters& parameters,
-             const std::atomic<uint8_t>* used);
+             const std::atomic<uint8_t>* used, std::shared_ptr<size_t> iteration);
     void run(const GradientBucket& bucket) override;
     [[nodiscard]] const char* name() const override { return "powerSGD_hook"; }
 
@@ -64,7 +65,7 @@ private:
     const std::atomic<uint8_t>* const used_;
     std::vector<State> states_;  // by parameter
     std::unique_ptr<SharedMemory> memory_;
-    size_t iteration_ = 0;
+    const std::shared_ptr<size_t> iteration_;
 };
 
 }  // namespace tutti

@@ -76,9 +76,9 @@ std::shared_ptr<Reducer> Reducer::create(Group& parent, Parameters parameters,
         decline_reducer_group(parent, error.status());
         throw;
     }
-    auto group = make_reducer_group(parent, parameters, order, options);
-    const std::shared_ptr<Reducer> reducer(
-        new Reducer(std::move(group), std::move(parameters), order, options));
+    ReducerModel model{nullptr, std::move(parameters), std::move(order), options};
+    model.group = make_reducer_group(parent, model);
+    const std::shared_ptr<Reducer> reducer(new Reducer(std::move(model)));
     if (options.initial_broadcast) {
         broadcast(reducer->model_, reducer->buckets_.memory(), values, 0);
     }
@@ -90,12 +90,11 @@ std::shared_ptr<Reducer> Reducer::create(Group& parent, Parameters parameters,
     return reducer;
 }
 
-Reducer::Reducer(std::shared_ptr<Group> group, Parameters parameters, const Indices& order,
-                 const ReducerOptions& options)
-    : model_{std::move(group), std::move(parameters), options},
-      buckets_(model_, order),
-      pass_(model_.size(), options),
-      waits_(model_.group, buckets_.memory()),
+Reducer::Reducer(ReducerModel model)
+    : model_(std::move(model)),
+      buckets_(model_),
+      pass_(model_.size(), model_.options),
+      waits_(model_, buckets_.memory()),
       reductions_(model_, buckets_, waits_),
       progress_(pass_, buckets_.memory().is_on_device()),
       statistics_(model_, buckets_, pass_, reductions_),
@@ -182,10 +181,12 @@ void Reducer::sync_buffers(std::span<const View> buffers, int root) {
     }
 }
 
-void Reducer::set_reduction(std::unique_ptr<BucketReduction> reduction) {
+void Reducer::set_reduction(Reductions::Make make) {
+    Reductions::Way way{std::move(make), nullptr};
+    way.made = way.make();
     const Lock lock(progress_.mutex);
     progress_.check_idle();
-    reduction = reductions_.use(std::move(reduction));
+    way = reductions_.use(std::move(way));
 }
 
 void Reducer::set_hook(Hooked::Hook hook) {
@@ -225,11 +226,10 @@ void Reducer::set_power_sgd(const PowerSgdOptions& options) {
         decline_power_sgd(error.status());
         throw;
     }
-    compare_power_sgd(*model_.group, model_.parameters, options);
     try {
         set_reduction(reductions_.power_sgd(options, pass_.used()));
     } catch (const Error& error) {
-        server_.fail(error.status());
+        if (error.status().code != TUTTI_ERR_MISMATCH) server_.fail(error.status());
         throw;
     }
 }

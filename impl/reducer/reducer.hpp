@@ -36,7 +36,6 @@ public:
 
     // Before the last holder releases it, which may be in the background: see Gradients.
     void leave() noexcept { buckets_.memory().leave(); }
-    [[nodiscard]] const std::shared_ptr<Group>& group() const { return model_.group; }
     // Throws INVALID_ARGUMENT for an index that there is not.
     [[nodiscard]] View gradient(size_t parameter) const;
     [[nodiscard]] GradientBucket bucket(size_t index) const;
@@ -57,6 +56,11 @@ public:
     // Nothing after the last one. Throws PENDING when the timeout passes.
     std::optional<GradientBucket> next_bucket();
 
+    // Goes on in a group of the ranks of `parent`, as if it were new, but for its statistics and
+    // the way to reduce buckets. Passes under way end. All ranks call it, or create() without the
+    // initial broadcast. After a failure it may be called again.
+    void shrink(Group& parent);
+
     // Between passes.
     void sync_buffers(std::span<const View> buffers, int root);
     // An empty hook: the reducer reduces buckets itself.
@@ -69,8 +73,7 @@ public:
     [[nodiscard]] std::shared_ptr<const Object> logging_data() const;
 
 private:
-    Reducer(std::shared_ptr<Group> group, Parameters parameters, const Indices& order,
-            const ReducerOptions& options);
+    explicit Reducer(ReducerModel model);
 
     void check_index(size_t parameter) const {
         if (parameter >= model_.size()) refuse_index(parameter);
@@ -78,7 +81,11 @@ private:
     [[noreturn]] void refuse_index(size_t parameter) const;
     void check_sound() const TUTTI_REQUIRES(progress_.mutex);
     void check_can_compress() const;
-    void set_reduction(std::unique_ptr<BucketReduction> reduction);
+    void set_reduction(Reductions::Make make);
+
+    // shrink.cpp
+    void end_passes();
+    void start_over(std::shared_ptr<Group> group);
 
     // backward.cpp
     // A failure of the device leaves the pass incomplete.
@@ -104,7 +111,7 @@ private:
     void keep_micro_batch();
     void close();
 
-    const ReducerModel model_;
+    ReducerModel model_;
     Buckets buckets_;
     Pass pass_;
     DeviceWaits waits_;

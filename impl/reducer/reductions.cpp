@@ -4,19 +4,17 @@
 
 #include "quantised.hpp"
 #include "short_floats.hpp"
+#include "verification.hpp"
 
 namespace tutti {
 
-Reductions::Reductions(const ReducerModel& model, Buckets& buckets, const DeviceWaits& waits)
-    : model_(model), memory_(buckets.memory()), waits_(waits) {
-    if (model.options.keep_micro_batches == 0) {
-        current_ = all_reducing();
-        return;
-    }
-    auto kept = std::make_unique<MicroBatches>(model.group, model.options, memory_.data(),
-                                               buckets.memory_size());
-    micro_batches_ = kept.get();
-    current_ = std::move(kept);
+Reductions::Reductions(const ReducerModel& model, const Buckets& buckets, const DeviceWaits& waits)
+    : model_(model),
+      memory_(buckets.memory()),
+      memory_size_(buckets.memory_size()),
+      waits_(waits),
+      make_(model.options.keep_micro_batches == 0 ? all_reducing() : keeping_micro_batches()) {
+    current_ = make_();
 }
 
 std::unique_ptr<BucketReduction> Reductions::on_cpu(
@@ -28,40 +26,58 @@ std::unique_ptr<BucketReduction> Reductions::on_cpu(
     return std::make_unique<ThroughCpu>(std::move(reduction), memory_, await);
 }
 
-std::unique_ptr<BucketReduction> Reductions::all_reducing() const {
-    auto all_reducing = std::make_unique<AllReducing>(model_.group, model_.options);
-    if (model_.options.predivide == 1) return all_reducing;
-    return on_cpu(std::move(all_reducing));
+Reductions::Make Reductions::keeping_micro_batches() {
+    return [this] {
+        auto kept = std::make_unique<MicroBatches>(model_.group, model_.options, memory_.data(),
+                                                   memory_size_);
+        micro_batches_ = kept.get();
+        return kept;
+    };
 }
 
-std::unique_ptr<BucketReduction> Reductions::hooked(Hooked::Hook hook) const {
+Reductions::Make Reductions::all_reducing() {
+    return [this]() -> std::unique_ptr<BucketReduction> {
+        auto all_reducing = std::make_unique<AllReducing>(model_.group, model_.options);
+        if (model_.options.predivide == 1) return all_reducing;
+        return on_cpu(std::move(all_reducing));
+    };
+}
+
+Reductions::Make Reductions::hooked(Hooked::Hook hook) {
     if (!hook) return all_reducing();
-    return std::make_unique<Hooked>(std::move(hook));
+    return [this, hook = std::move(hook)] { return std::make_unique<Hooked>(model_.group, hook); };
 }
 
-std::unique_ptr<BucketReduction> Reductions::compressing(Compression compression) const {
+Reductions::Make Reductions::compressing(Compression compression) {
     if (compression == Compression::None) return all_reducing();
     int64_t most = 0;  // also of buckets to come
     for (const Parameter& one : model_.parameters) {
         most += floats_of({nullptr, one.count, one.dtype});
     }
-    const auto& [group, parameters, options] = model_;
-    if (compression == Compression::Quantised) {
-        return on_cpu(std::make_unique<Quantised>(group, options, most));
-    }
-    const auto dtype = compression == Compression::Float16 ? TUTTI_FLOAT16 : TUTTI_BFLOAT16;
-    return on_cpu(std::make_unique<ShortFloats>(group, options, dtype, most));
+    return [this, compression, most] {
+        const auto& group = model_.group;
+        const auto& options = model_.options;
+        if (compression == Compression::Quantised) {
+            return on_cpu(std::make_unique<Quantised>(group, options, most));
+        }
+        const auto dtype = compression == Compression::Float16 ? TUTTI_FLOAT16 : TUTTI_BFLOAT16;
+        return on_cpu(std::make_unique<ShortFloats>(group, options, dtype, most));
+    };
 }
 
-std::unique_ptr<BucketReduction> Reductions::power_sgd(const PowerSgdOptions& options,
-                                                       const std::atomic<uint8_t>* used) const {
-    return on_cpu(
-        std::make_unique<PowerSgd>(model_.group, model_.options, options, model_.parameters, used));
+Reductions::Make Reductions::power_sgd(const PowerSgdOptions& options,
+                                       const std::atomic<uint8_t>* used) {
+    return [this, options, used, iteration = std::make_shared<size_t>(0)] {
+        compare_power_sgd(*model_.group, model_.parameters, options);
+        return on_cpu(std::make_unique<PowerSgd>(model_.group, model_.options, options,
+                                                 model_.parameters, used, iteration));
+    };
 }
 
-std::unique_ptr<BucketReduction> Reductions::use(std::unique_ptr<BucketReduction> next) {
+Reductions::Way Reductions::use(Way next) {
     communicated_before_ += current_->communicated();
-    return std::exchange(current_, std::move(next));
+    return {std::exchange(make_, std::move(next.make)),
+            std::exchange(current_, std::move(next.made))};
 }
 
 }  // namespace tutti

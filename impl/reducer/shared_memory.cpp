@@ -5,11 +5,10 @@
 
 namespace tutti {
 
-SharedMemory::SharedMemory(Group& group, size_t size)
-    : data_(static_cast<std::byte*>(alloc_memory(group, size, 0))) {}
+SharedMemory::SharedMemory(Group& group, size_t size) : segment_(alloc_memory(group, size, 0)) {}
 
 SharedMemory::~SharedMemory() {
-    HeldMemory::of_process().release(data_);
+    HeldMemory::of_process().release(data());
 }
 
 }  // namespace tutti

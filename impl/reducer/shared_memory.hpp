@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "group/group.hpp"
+#include "memory/segment.hpp"
 
 namespace tutti {
 
@@ -14,10 +16,12 @@ public:
     SharedMemory(const SharedMemory&) = delete;
     SharedMemory& operator=(const SharedMemory&) = delete;
 
-    [[nodiscard]] std::byte* data() const { return data_; }
+    [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(segment_->data()); }
+    // Frees its pages, and is not shared any more. Who still reads here finds zeros.
+    void give_up() noexcept { segment_->give_up(); }
 
 private:
-    std::byte* const data_;
+    const std::shared_ptr<shm::Segment> segment_;
 };
 
 }  // namespace tutti

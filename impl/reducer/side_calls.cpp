@@ -7,7 +7,8 @@ namespace tutti {
 
 template <typename Make>
 void SideCalls::run(const View& numbers, Make&& make) const {
-    if (group_->backends().name_for(TUTTI_CPU) != nullptr) return group_->run(make(numbers), 0);
+    Group& group = *model_.group;
+    if (group.backends().name_for(TUTTI_CPU) != nullptr) return group.run(make(numbers), 0);
     device::Pinned pinned = memory_.take_pinned(numbers.size());
     const View copied{pinned.data(), numbers.count, numbers.dtype};
     const View on_device{memory_.beside(numbers.size()), numbers.count, numbers.dtype,
@@ -15,7 +16,7 @@ void SideCalls::run(const View& numbers, Make&& make) const {
     std::memcpy(copied.data, numbers.data, numbers.size());
     memory_.give(on_device, copied);
     pinned.used_until(memory_.end());
-    auto call = group_->start(make(on_device), {0, memory_.stream()});
+    auto call = group.start(make(on_device), {0, memory_.stream()});
     hold(*call, memory_.stream());
     memory_.give(copied, on_device);
     pinned.used_until(memory_.end());

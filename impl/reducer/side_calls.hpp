@@ -2,8 +2,6 @@
 // group has no backend for the CPU. The reducer's thread.
 #pragma once
 
-#include <memory>
-
 #include "device_end.hpp"
 #include "gradients.hpp"
 #include "model.hpp"
@@ -13,7 +11,7 @@ namespace tutti {
 class SideCalls {
 public:
     SideCalls(const ReducerModel& model, Gradients& memory, const DeviceWaits& waits)
-        : group_(model.group), memory_(memory), waits_(waits) {}
+        : model_(model), memory_(memory), waits_(waits) {}
 
     // In place. Both throw what calls of the group throw.
     void max(const View& numbers) const;
@@ -23,7 +21,7 @@ private:
     template <typename Make>
     void run(const View& numbers, Make&& make) const;
 
-    const std::shared_ptr<Group> group_;
+    const ReducerModel& model_;
     Gradients& memory_;
     const DeviceWaits& waits_;
 };

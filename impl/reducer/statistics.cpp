@@ -81,7 +81,7 @@ void Statistics::pass_is_over() {
 }
 
 std::shared_ptr<const Object> Statistics::map() const {
-    const auto& [group, parameters, options] = model_;
+    const auto& [group, parameters, order, options] = model_;
     Map map;
     map.put("world_size", int64_t{group->size()});
     map.put("rank", int64_t{group->rank()});
@@ -119,7 +119,7 @@ std::shared_ptr<const Object> Statistics::map() const {
 
 void Statistics::log_start() const {
     if (debug_level() < DebugLevel::Info) return;
-    const auto& [group, parameters, options] = model_;
+    const auto& [group, parameters, order, options] = model_;
     log(LogLevel::Info, "[Rank ", group->rank(),
         "]: DDP Initialized with:", "\nbucket_cap_bytes: ", options.bucket_cap,
         "\nfind_unused_parameters: ", options.find_unused_parameters ? 1 : 0,
@@ -133,7 +133,7 @@ void Statistics::log_start() const {
 // As torch does, it logs the first ten passes, then every hundredth.
 void Statistics::log_pass() const {
     if (debug_level() < DebugLevel::Detail || (passes_ > 10 && passes_ % 100 != 0)) return;
-    const auto& [group, parameters, options] = model_;
+    const auto& [group, parameters, order, options] = model_;
     size_t unused_size = 0;
     Indices unused;
     for (size_t i = 0; i < parameters.size(); ++i) {

@@ -21,8 +21,9 @@ public:
         : model_(model), buckets_(buckets), pass_(pass), reductions_(reductions) {}
 
     [[nodiscard]] Timing& timing() { return timing_; }
-    // Synchronised passes that are over.
-    [[nodiscard]] int64_t passes() const { return passes_; }
+    // Whether no synchronised pass is over, since start_over() was called last.
+    [[nodiscard]] bool is_before_first_pass() const { return passes_ == passes_before_; }
+    void start_over() { passes_before_ = passes_; }
     void bucket_is_reduced(size_t index);
     // The last bucket is reduced, and the program has ended the pass.
     void pass_is_over();
@@ -37,7 +38,8 @@ private:
     const Pass& pass_;
     const Reductions& reductions_;
     Timing timing_;
-    int64_t passes_ = 0;
+    int64_t passes_ = 0;  // synchronised ones that are over
+    int64_t passes_before_ = 0;
     int64_t gradient_bytes_ = 0;
 };
 

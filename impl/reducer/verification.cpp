@@ -111,9 +111,8 @@ void check_dtype(const Parameters& parameters, size_t index, const ReducerOption
 
 }  // namespace
 
-std::shared_ptr<Group> make_reducer_group(Group& parent, const Parameters& parameters,
-                                          std::span<const size_t> order,
-                                          const ReducerOptions& options) {
+std::shared_ptr<Group> make_reducer_group(Group& parent, const ReducerModel& model) {
+    const auto& [group, parameters, order, options] = model;
     SplitOptions step = step_for(parent, options.timeout_ms);
     step.arguments = option_phrases(options);
     step.arguments.insert(step.arguments.begin(), cat(parameters.size(), " parameters"));

@@ -5,16 +5,14 @@
 #include <span>
 
 #include "group/group.hpp"
-#include "parameter.hpp"
+#include "model.hpp"
 #include "power_sgd.hpp"
 
 namespace tutti {
 
-// A group of all the ranks of `parent`, for a reducer. All ranks throw MISMATCH, with both sides,
-// if they differ.
-std::shared_ptr<Group> make_reducer_group(Group& parent, const Parameters& parameters,
-                                          std::span<const size_t> order,
-                                          const ReducerOptions& options);
+// A group of all the ranks of `parent`, for a reducer, be it new on a rank or not. All ranks throw
+// MISMATCH, with both sides, if they differ. Does not look at the model's group.
+std::shared_ptr<Group> make_reducer_group(Group& parent, const ReducerModel& model);
 // Instead of that, where this rank has wrong arguments: fails the others' calls.
 void decline_reducer_group(Group& parent, const Status& why) noexcept;
 

@@ -8,7 +8,9 @@
  *     tutti_reducer_finish       all ranks; afterwards every rank has the same gradients
  *
  * The reducer makes a group of its own, so the program may use its group meanwhile. If a step
- * fails, the reducer has failed on all ranks: later calls give the same reason.
+ * fails, the reducer has failed on all ranks: later calls give the same reason. After the death of
+ * a rank tutti_shrink_group makes a group of the others, and tutti_reducer_shrink lets the reducer
+ * go on there.
  *
  * Parameters may be on a device, all of a rank on one. Then the program computes gradients on the
  * stream options.stream, and the reducer reduces each bucket on a stream of its own, after what the
@@ -190,8 +192,8 @@ TUTTI_API tutti_status tutti_reducer_create(tutti_group* group, const tutti_buff
 TUTTI_API tutti_status tutti_reducer_gradient(tutti_reducer* reducer, int64_t index,
                                               tutti_buffer* out_buffer, tutti_error* error);
 
-/** How often gradients have moved: 0 at first. Only tutti_reducer_begin moves them, at most once,
- *  with what they contain.
+/** How often gradients have moved: 0 at first. Only two calls move them, each at most once:
+ *  tutti_reducer_begin, with what they contain, and tutti_reducer_shrink.
  *  @param reducer  borrowed
  *  @return the number; -1 for an invalid handle
  *  Blocks:  never
@@ -447,6 +449,43 @@ TUTTI_API tutti_status tutti_reducer_set_power_sgd(tutti_reducer* reducer, const
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_reducer_logging_data(tutti_reducer* reducer, tutti_object** out_object,
                                                   tutti_error* error);
+
+/** Lets the reducer go on in another group, mostly one that tutti_shrink_group has made after the
+ *  death of a rank. Parameters, their values included, stay as they are, as do options, the hook
+ *  and the compression. Everything else is as after tutti_reducer_create: sums and means are over
+ *  the ranks of `group`; gradients have moved (tutti_reducer_generation) and are zero; the buckets
+ *  are those of the beginning, and change once more after the next synchronised pass; a static
+ *  graph is learned again; PowerSGD has new directions, and what it had left out is lost, but the
+ *  start_iteration passes do not begin anew.
+ *
+ *  No pass before counts any more: not one that was interrupted, and not those without
+ *  synchronisation, or kept micro-batches, since the last one that ended well. So the program
+ *  repeats its step from the first of its forward passes. Gradients of its own, which it gives to
+ *  tutti_reducer_mark_ready, may have been overwritten with results in part: it computes them
+ *  again, too. Statistics go on.
+ *
+ *  The pass may have ended well on some ranks and failed on others, so their parameters may differ
+ *  by one step. The program makes them equal: for instance, ranks take the highest number of steps
+ *  (tutti_all_reduce with TUTTI_MAX), and a rank that has made so many broadcasts its parameters.
+ *
+ *  All ranks of the group call it. A rank that has no such reducer yet, as after growing a group,
+ *  calls tutti_reducer_create with the same parameters and options, but no_initial_broadcast 1, and
+ *  then sets the compression, if the others have one.
+ *  @param reducer  borrowed; it may have failed. A pass under way ends with ABORTED, on all ranks
+ *                  of the reducer's group
+ *  @param group    TUTTI_GROUP_WORLD or a group this process is a member of
+ *  @param error    NULL, or filled in if the call fails
+ *  Blocks:  until all ranks have called, up to the timeout; also for a hook that runs
+ *  Threads: any, while no other thread calls the reducer, and no work of its finish is waited for;
+ *           one at a time for each `group`, in the same order on all ranks
+ *  Fails:   INVALID_ARGUMENT (also: in the reducer's hook; options.keep_micro_batches is not 0, and
+ *           `group` is not reproducible), INVALID_HANDLE, UNSUPPORTED, the failure of `group`: the
+ *           reducer stays as it was. MISMATCH (ranks differ, or one rank's argument was refused),
+ *           OUT_OF_MEMORY; otherwise as tutti_new_group: the reducer has failed, and the call may
+ *           be repeated, with this group or another one
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_reducer_shrink(tutti_reducer* reducer, tutti_group* group,
+                                            tutti_error* error);
 
 /** Releases the reducer, its gradients and its group. If other ranks wait for this one in a pass,
  *  they get an error. On a device, what options.stream has by now may still use the gradients, and

@@ -450,6 +450,32 @@ static void a_reducer_is_released_in_a_pass(rank_context* me) {
     }
 }
 
+/* Some of its buckets are reduced, perhaps, and others wait. */
+static void a_pass_that_was_cut_is_repeated_in_another_group(rank_context* me) {
+    for (int way = 0; way < 4 && !me->failed; ++way) {
+        model of = model_of(me, way & 1);
+        const tutti_reducer_options options = small_buckets(&of);
+        tutti_group* other = NULL;
+        create(&of, &options);
+        for (int64_t pass = 0; pass < 2 && !me->failed; ++pass) pass_of(&of, pass, way >> 1, 0);
+        RANK_OK(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, NULL, &other, &me->error));
+        RANK_OK(me, tutti_reducer_begin(of.reducer, 1, &me->error));
+        for (int64_t i = PARAMETERS - 1; i > 2 && !me->failed; --i) {
+            compute_and_mark(&of, 2, i, way >> 1);
+        }
+        RANK_OK(me, tutti_monitored_barrier(me->group, 0, NULL, &me->error)); /* all are in it */
+        RANK_OK(me, tutti_reducer_shrink(of.reducer, other, &me->error));
+        cuda_wait(of.stream); /* what it computed is written anew */
+        for (int64_t i = 0; i < PARAMETERS && !me->failed; ++i) {
+            expect_parameter(&of, 0, i, 0, 0, 0);
+        }
+        for (int64_t pass = 3; pass < 6 && !me->failed; ++pass) pass_of(&of, pass, way >> 1, 0);
+        model_free(&of);
+        RANK_OK(me, tutti_destroy_process_group(other, NULL, &me->error));
+        tutti_group_release(other);
+    }
+}
+
 /* Where nothing waits for the device: the reducer may go before its results are there. */
 static void results_come_after_the_reducer_is_released(rank_context* me) {
     if (strstr(backend, "nccl") == NULL) return;
@@ -522,6 +548,7 @@ static const rank_function functions[] = {
     some_reductions_go_through_the_cpu,
     values_and_buffers_come_from_one_rank,
     a_reducer_is_released_in_a_pass,
+    a_pass_that_was_cut_is_repeated_in_another_group,
     results_come_after_the_reducer_is_released,
     wrong_places_are_refused,
     ranks_differ_in_the_type_of_device,
@@ -537,6 +564,7 @@ RANK_TEST(a_hook_works_on_the_buckets_stream, 2)
 RANK_TEST(some_reductions_go_through_the_cpu, 2)
 RANK_TEST(values_and_buffers_come_from_one_rank, 3)
 RANK_TEST(a_reducer_is_released_in_a_pass, 2)
+RANK_TEST(a_pass_that_was_cut_is_repeated_in_another_group, 2)
 RANK_TEST(results_come_after_the_reducer_is_released, 2)
 RANK_TEST(wrong_places_are_refused, 2)
 RANK_TEST(ranks_differ_in_the_type_of_device, 2)
@@ -572,6 +600,7 @@ int main(int count, char** arguments) {
         TEST(some_reductions_go_through_the_cpu_on_ranks),
         TEST(values_and_buffers_come_from_one_rank_on_ranks),
         TEST(a_reducer_is_released_in_a_pass_on_ranks),
+        TEST(a_pass_that_was_cut_is_repeated_in_another_group_on_ranks),
         TEST(results_come_after_the_reducer_is_released_on_ranks),
         TEST(wrong_places_are_refused_on_ranks),
         TEST(ranks_differ_in_the_type_of_device_on_ranks),
