@@ -33,7 +33,7 @@ module tutti_reducers
     procedure :: generation, get_bucket, begin_forward, begin, mark_ready, mark_unused
     procedure :: finish => finish_pass
     procedure :: next_bucket, is_used, sync_buffers, set_hook, set_compression, set_power_sgd
-    procedure :: logging_data, release
+    procedure :: shrink, logging_data, release
   end type
 
   !> tutti_bucket_gradients(bucket, array): points `array`, of one dimension, to all gradients of a
@@ -240,7 +240,8 @@ contains
     counts = list
   end subroutine
 
-  !> How often gradients have moved, which only `begin` does; -1 for a reducer that was released.
+  !> How often gradients have moved, which only `begin` and `shrink` do; -1 for a reducer that was
+  !> released.
   integer(int64) function generation(self)
     class(tutti_reducer), intent(in) :: self
     generation = c_tutti_reducer_generation(self%handle)
@@ -397,6 +398,22 @@ contains
     include "error.inc"
     status = c_tutti_reducer_set_power_sgd(self%handle, int(rows, int64), &
                                            size(rows, kind=c_int64_t), options, error)
+    call finish(status, error, ierr, errmsg)
+  end subroutine
+
+  !> Lets the reducer go on in another group (absent: the world), mostly one that tutti_shrink_group
+  !> has made after the death of a rank. Parameters, options, the hook and the compression stay;
+  !> everything else is as after tutti_reducer_create: gradients have moved and are zero. No pass
+  !> before counts any more, one that was interrupted or that was not synchronised, so the program
+  !> repeats its step from the first forward pass. Ranks that had ended the pass may be one step
+  !> ahead of the others: the program makes the parameters equal. All ranks of the group call it,
+  !> with the same model; one that has no reducer yet makes one with no_initial_broadcast. It may be
+  !> repeated after an error. No other thread may use the reducer meanwhile.
+  subroutine shrink(self, group, ierr, errmsg)
+    class(tutti_reducer), intent(in) :: self
+    type(tutti_group), optional, intent(in) :: group
+    include "error.inc"
+    status = c_tutti_reducer_shrink(self%handle, group_handle(group), error)
     call finish(status, error, ierr, errmsg)
   end subroutine
 

@@ -226,8 +226,8 @@ func elementsIn[T Element](place *raw.Tutti_buffer, what string, index int) ([]T
 	return unsafe.Slice((*T)(pointer(place.Data)), place.Count), nil
 }
 
-// Generation tells how often gradients have moved, which only [Reducer.Begin] does; -1 once the
-// reducer is closed.
+// Generation tells how often gradients have moved, which only [Reducer.Begin] and [Reducer.Shrink]
+// do; -1 once the reducer is closed.
 func (r *Reducer) Generation() int {
 	defer runtime.KeepAlive(r)
 	return int(raw.Tutti_reducer_generation(r.handle()))
@@ -319,7 +319,7 @@ func (r *Reducer) FinishAsync() (*Work, error) {
 
 // Backward runs a backward pass: Begin, the function, which marks each gradient that it has
 // computed, and Finish. If the function fails, the pass has not ended, and the reducer is of no
-// more use but to be closed.
+// more use but for [Reducer.Shrink], or to be closed.
 func (r *Reducer) Backward(synchronise bool, compute func() error) error {
 	if err := r.Begin(synchronise); err != nil {
 		return err
@@ -356,6 +356,28 @@ func (r *Reducer) SyncBuffers(src int, buffers ...Parameter) error {
 		return raw.Tutti_reducer_sync_buffers(h, unsafe.SliceData(list), int64(len(list)),
 			toInt32(src), e)
 	})
+}
+
+// Shrink lets the reducer go on in another group, mostly one that [Group.Shrink] has made after the
+// death of a rank. Parameters, options, the hook and the compression stay; everything else is as
+// after [NewReducer]: gradients have moved and are zero. No pass before counts any more, one that was
+// interrupted or that was not synchronised, so the program repeats its step from the first forward
+// pass. Ranks that had ended the pass may be one step ahead of the others: the program makes the
+// parameters equal. Every rank of the group calls it, with the same model; one that has no reducer
+// yet calls NewReducer with NoInitialBroadcast. It may be repeated after an error. No other goroutine
+// may use the reducer meanwhile; gradients of the program's own are the program's again.
+func (r *Reducer) Shrink(ctx context.Context, g *Group) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(g)
+	err := r.attempt(func(h raw.Tutti_reducer, e *raw.Tutti_error) int32 {
+		return raw.Tutti_reducer_shrink(h, g.handle(), e)
+	})
+	if err == nil {
+		r.letGo()
+	}
+	return err
 }
 
 // LoggingData is what the reducer is and has done, as a map with the keys of torch's

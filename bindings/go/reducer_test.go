@@ -1,6 +1,7 @@
 package tutti
 
 import (
+	"context"
 	"math"
 	"strings"
 	"sync"
@@ -181,5 +182,41 @@ func TestWrongFactorsAreRefusedAndTheReducerGoesOn(t *testing.T) {
 		}
 		check(t, r.Finish())
 		is(t, must(Gradient[float64](r, 0))[599], 1.5)
+	})
+}
+
+func TestAReducerGoesOnInASmallerGroup(t *testing.T) {
+	onRanks(t, 3, func(t *testing.T, g *Group) {
+		r := must(NewReducer(background, g, []Parameter{
+			Param("weights", make([]float64, 300)), Param("bias", make([]float64, 1)),
+		}, &ReducerOptions{BucketCap: 8}))
+		defer r.Close()
+		own := make([]float64, 300)
+		pass := func(rank int) error {
+			return r.Backward(true, func() error {
+				fill(must(Gradient[float64](r, 1)), rank, 1)
+				check(t, r.MarkReady(1))
+				fill(own, rank, 0)
+				return MarkReadyFrom(r, 0, own)
+			})
+		}
+		check(t, pass(g.Rank()))
+		is(t, own[299], 2.0)
+		check(t, g.Barrier(background))
+		if g.Rank() == 1 {
+			failsWith(t, g.Barrier(background), ErrAborted)
+			return
+		}
+		pair := must(g.Shrink(background, []int{1}, nil))
+		defer pair.Close()
+		check(t, r.Begin(true)) // a pass that is cut
+		check(t, MarkReadyFrom(r, 0, own))
+		check(t, r.Shrink(background, pair))
+		is(t, must(Gradient[float64](r, 1))[0], 0.0)
+		check(t, pass(pair.Rank()))
+		is(t, []float64{own[299], must(Gradient[float64](r, 1))[0]}, []float64{1.5, 3})
+		done, cancel := context.WithCancel(background)
+		cancel()
+		failsWith(t, r.Shrink(done, pair), context.Canceled)
 	})
 }

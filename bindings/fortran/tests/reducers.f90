@@ -329,6 +329,12 @@ contains
     if (ierr == TUTTI_OK) call reducer%finish(ierr=ierr, errmsg=message)
     call check_status(ierr, TUTTI_ERR_BACKEND, "a hook that fails")
     call check_message(message, "no bucket today")
+    call reducer%shrink(TUTTI_GROUP_NON_MEMBER, ierr)
+    call check_status(ierr, TUTTI_ERR_INVALID_HANDLE, "going on in no group")
+    call reducer%shrink()  ! here in the same group
+    call reducer%set_hook()
+    call pass()
+    call check_means("after a failure the reducer goes on")
     call reducer%release()
   end subroutine
 end program reducers_test

@@ -81,7 +81,7 @@ export bcast_bytes, allgather_bytes, gather_bytes, scatter_bytes, send_bytes, re
 export alloc, HostArray
 export Reducer, Bucket, GradientArray, get_gradient, get_bucket, next_bucket!, generation,
     begin_forward!, begin_backward!, mark_ready!, mark_unused!, finish!, backward!, is_used,
-    sync_buffers!, set_hook!, set_compression!, set_power_sgd!, logging_data
+    sync_buffers!, shrink!, set_hook!, set_compression!, set_power_sgd!, logging_data
 export Mesh, init_device_mesh, find_dim, get_group, get_all_groups, get_local_rank,
     get_coordinate, ranks,
     dim_names, flatten

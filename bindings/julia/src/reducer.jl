@@ -121,7 +121,10 @@ function get_gradient(reducer::Reducer, parameter::Integer)
     gradient_array(reducer, slot[], reducer.lengths[parameter])
 end
 
-"How often gradients have moved, which only `begin_backward!` does; -1 once the reducer is closed."
+"""
+How often gradients have moved, which only `begin_backward!` and `shrink!` do; -1 once the reducer is
+closed.
+"""
 generation(reducer::Reducer) = Int(Raw.tutti_reducer_generation(reducer))
 
 "One of the buckets, as they are now, counted from 1; there is always a first, which says how many."
@@ -194,7 +197,8 @@ end
     backward!(f, reducer; synchronise = true)
 
 A whole backward pass: `begin_backward!`, `f()`, which marks each gradient that it has computed, and
-`finish!`. If `f` throws, the pass has not ended, and the reducer is of no more use but to be closed.
+`finish!`. If `f` throws, the pass has not ended, and the reducer is of no more use but for `shrink!`,
+or to be closed.
 """
 function backward!(f, reducer::Reducer; synchronise::Bool = true)
     begin_backward!(reducer; synchronise = synchronise)
@@ -229,6 +233,25 @@ function sync_buffers!(reducer::Reducer, buffers; src::Integer = 0)
     GC.@preserve list call_waiting(Raw.tutti_reducer_sync_buffers, reducer, list.buffers,
                                    count_of(list), int32(src, :src))
     give_back(list)
+    nothing
+end
+
+"""
+    shrink!(reducer; group = WORLD)
+
+Lets the reducer go on in another group, mostly one that `shrink_group` has made after the death of
+a rank. Parameters, options, the hook and the compression stay; everything else is as after
+`Reducer`: gradients have moved and are zero. No pass before counts any more, one that was
+interrupted or that was not synchronised, so the program repeats its step from the first forward
+pass. Ranks that had ended the pass may be one step ahead of the others: the program makes the
+parameters equal. Every rank of the group calls it, with the same model; one that has no reducer yet
+makes one with `initial_broadcast = false`. It may be repeated after an error. No other task may use
+the reducer meanwhile; arrays of the program's own are the program's again.
+"""
+function shrink!(reducer::Reducer; group::Group = WORLD)
+    call_waiting(Raw.tutti_reducer_shrink, reducer, group)
+    take_back(reducer)
+    reducer.synchronises = false
     nothing
 end
 

@@ -293,3 +293,27 @@ end
     end
     @test all(failure -> failure isa MismatchError && occursin("bias", failure.message), failures)
 end
+
+@testset "a reducer goes on in a smaller group" begin
+    on_ranks(3) do group
+        reducer, _ = model(group)
+        pass(reducer, group)
+        barrier(group = group)
+        if get_rank(group) == 1
+            @test_throws AbortedError barrier(group = group)
+            return
+        end
+        pair = shrink_group([1]; group = group)
+        own = ones(50, 60)
+        begin_backward!(reducer)  # a pass that is cut
+        mark_ready!(reducer, 1, own)
+        moved = generation(reducer)
+        shrink!(reducer; group = pair)
+        @test generation(reducer) > moved
+        @test all(iszero, get_gradient(reducer, 1))
+        pass(reducer, pair)
+        @test has_means(reducer, pair)
+        close(reducer)
+        destroy_process_group(pair)
+    end
+end

@@ -196,7 +196,8 @@ pub(crate) fn c_indices(indices: &[usize]) -> Vec<i64> {
 pub struct Reducer {
     handle: *mut raw::tutti_reducer,
     pub(crate) slots: Vec<Mutex<Slot>>,
-    learns: bool, // the first synchronised pass tells how often parameters are marked
+    is_static: bool,
+    learns: bool, // of a static graph: the next synchronised pass tells how often each is marked
     state: State,
 }
 
@@ -205,6 +206,12 @@ pub(crate) struct Slot {
     pub(crate) is_taken: bool,
     pub(crate) marks: u32,
     pub(crate) most_marks: u32,
+}
+
+impl Slot {
+    fn new(is_static: bool) -> Slot {
+        Slot { is_taken: false, marks: 0, most_marks: if is_static { u32::MAX } else { 1 } }
+    }
 }
 
 enum State {
@@ -240,10 +247,9 @@ impl Reducer {
             let (group, out) = (group.raw(), &mut handle);
             raw::tutti_reducer_create(group, first, names, order, count, &c_options, out, error)
         })?;
-        let most_marks = if options.static_graph { u32::MAX } else { 1 };
-        let slot = || Mutex::new(Slot { is_taken: false, marks: 0, most_marks });
-        let slots = parameters.iter().map(|_| slot()).collect();
-        Ok(Reducer { handle, slots, learns: options.static_graph, state: State::Idle })
+        let is_static = options.static_graph;
+        let slots = parameters.iter().map(|_| Mutex::new(Slot::new(is_static))).collect();
+        Ok(Reducer { handle, slots, is_static, learns: is_static, state: State::Idle })
     }
 
     pub(crate) fn raw(&self) -> *mut raw::tutti_reducer {
@@ -312,7 +318,7 @@ impl Reducer {
         self.device_place(parameter)
     }
 
-    /// How often gradients have moved, which only [`Reducer::begin`] does.
+    /// How often gradients have moved, which only [`Reducer::begin`] and [`Reducer::shrink`] do.
     pub fn generation(&self) -> usize {
         unsafe { raw::tutti_reducer_generation(self.handle) as usize }
     }
@@ -335,7 +341,7 @@ impl Reducer {
 
     /// Begins a backward pass. One that is not synchronised sends nothing (torch: `no_sync`), and
     /// counts in the next one that is. A pass that is dropped before [`Pass::finish`] has not ended:
-    /// the reducer is then of no more use.
+    /// the reducer is then of no more use, but for [`Reducer::shrink`].
     pub fn begin<'g>(&mut self, synchronise: bool) -> Result<Pass<'_, 'g>> {
         check(|error| unsafe { raw::tutti_reducer_begin(self.handle, synchronise.into(), error) })?;
         self.state = State::InPass;
@@ -422,6 +428,24 @@ impl Reducer {
             let (first, count) = (rows.as_ptr(), rows.len() as i64);
             raw::tutti_reducer_set_power_sgd(self.handle, first, count, &options, error)
         })
+    }
+
+    /// Lets the reducer go on in another group, mostly one that [`Group::shrink`] has made after the
+    /// death of a rank. Parameters, options, the hook and the compression stay; everything else is as
+    /// after [`Reducer::new`]: gradients have moved and are zero. No pass before counts any more, one
+    /// that was interrupted or that was not synchronised, so the program repeats its step from the
+    /// first forward pass. Ranks that had ended the pass may be one step ahead of the others: the
+    /// program makes the parameters equal. Every rank of the group calls it, with the same model; one
+    /// that has no reducer yet makes one with `no_initial_broadcast`. It may be repeated after an
+    /// error.
+    pub fn shrink(&mut self, group: &Group) -> Result<()> {
+        check(|error| unsafe { raw::tutti_reducer_shrink(self.handle, group.raw(), error) })?;
+        self.state = State::Idle;
+        self.learns = self.is_static;
+        for slot in &mut self.slots {
+            *slot.get_mut().unwrap_or_else(PoisonError::into_inner) = Slot::new(self.is_static);
+        }
+        Ok(())
     }
 
     /// The reducer's state and statistics, as a map with the keys of torch's

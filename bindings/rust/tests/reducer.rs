@@ -369,3 +369,29 @@ fn a_parameter_without_gradient_is_named_on_all_ranks() {
         assert!(error.message().contains("bias"), "{error}");
     }
 }
+
+#[test]
+fn a_reducer_goes_on_in_a_smaller_group() {
+    on_ranks(3, |group| {
+        let options = ReducerOptions { static_graph: true, ..Default::default() };
+        let (mut reducer, _) = model(group, options);
+        pass(&mut reducer, group).unwrap();
+        group.barrier().unwrap();
+        if group.rank() == 1 {
+            assert_eq!(group.barrier().unwrap_err().status(), Status::ABORTED);
+            return;
+        }
+        let pair = group.shrink(&[1], &Default::default()).unwrap();
+        let cut = reducer.begin(true).unwrap();
+        cut.gradient::<f64>(1).unwrap().ready().unwrap();
+        drop(cut);
+        assert!(reducer.gradient::<f64>(0).is_err());
+        reducer.shrink(&pair).unwrap();
+        assert_eq!(first(reducer.gradient::<f64>(1).unwrap()), 0.0);
+        pass(&mut reducer, &pair).unwrap();
+        for parameter in [0, 1] {
+            let gradient = reducer.gradient::<f64>(parameter).unwrap();
+            assert_eq!(gradient[0], mean(&pair, parameter));
+        }
+    });
+}

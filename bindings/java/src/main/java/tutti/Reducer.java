@@ -13,7 +13,7 @@ import tutti.raw.Raw;
  *  meanwhile. If a pass fails, the reducer has failed on all ranks: later calls give the same
  *  reason. {@link #markReady} may be called by several threads at once. */
 public final class Reducer extends Handle {
-    private final Core core;
+    private volatile Core core;
     private final ReducerMemory memory;
     private Tensor[] gradients = new Tensor[0];
     private long generation;
@@ -85,7 +85,7 @@ public final class Reducer extends Handle {
         return gradient;
     }
 
-    /** How often gradients have moved, which only {@link #begin} does. */
+    /** How often gradients have moved, which only {@link #begin} and {@link #shrink} do. */
     public long generation() {
         return ask((arena, reducer) -> Raw.tutti_reducer_generation(reducer));
     }
@@ -167,7 +167,7 @@ public final class Reducer extends Handle {
 
     /** A whole backward pass: {@link #begin}, the function, which marks each gradient that it has
      *  computed, and {@link #finish}. If the function throws, the pass has not ended, and the
-     *  reducer is of no more use but to be closed. */
+     *  reducer is of no more use but for {@link #shrink}, or to be closed. */
     public void backward(boolean synchronise, Runnable compute) {
         begin(synchronise);
         compute.run();
@@ -201,6 +201,28 @@ public final class Reducer extends Handle {
         } finally {
             Reference.reachabilityFence(this);
         }
+    }
+
+    /** Lets the reducer go on in another group, mostly one that {@link Group#shrink} has made after
+     *  the death of a rank. Parameters, options, the hook and the compression stay; everything else
+     *  is as after {@link #create}: gradients have moved and are zero. No pass before counts any
+     *  more, one that was interrupted or that was not synchronised, so the program repeats its step
+     *  from the first forward pass. Ranks that had ended the pass may be one step ahead of the
+     *  others: the program makes the parameters equal. Every rank of the group calls it, with the
+     *  same model; one that has no reducer yet calls create without the initial broadcast. It may
+     *  be repeated after an exception. No other thread may use the reducer meanwhile; gradients of
+     *  the program's own are the program's again. */
+    public synchronized void shrink(Group group) {
+        try (Call call = new Call(group.core, 0, 0, Call.End.RETURNS)) {
+            call.check(Raw.tutti_reducer_shrink(handle(), call.group, call.error));
+            call.finish();
+        } finally {
+            Reference.reachabilityFence(group);
+            Reference.reachabilityFence(this);
+        }
+        core = group.core;
+        memory.takeBack();
+        synchronised = false;
     }
 
     /** Has a function reduce each bucket instead of the allReduce and the division. It is called on

@@ -476,4 +476,29 @@ class ReducerTest {
             }
         });
     }
+
+    @Test
+    void a_reducer_goes_on_in_a_smaller_group() {
+        Ranks.runToTheEnd(3, group -> {
+            try (Reducer reducer = model(group)) {
+                pass(reducer, group);
+                ByteBuffer kept = reducer.gradient(0).buffer();
+                group.barrier();
+                if (group.rank() == 1) {
+                    assertThrows(TuttiException.class, group::barrier);
+                    return;
+                }
+                try (Group pair = group.shrink(1)) {
+                    reducer.begin(true); // a pass that is cut
+                    reducer.markReady(0, Tensor.allocate(DType.FLOAT64, 3000));
+                    reducer.shrink(pair);
+                    assertEquals(0, reducer.gradient(0).buffer().getDouble(0));
+                    kept.putDouble(0, kept.getDouble(0) + 1); // its memory is still there
+                    pass(reducer, pair);
+                    means(reducer, pair);
+                    reducer.syncBuffers(List.of(Tensor.of(new double[1])), 0);
+                }
+            }
+        });
+    }
 }
