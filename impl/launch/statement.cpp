@@ -2,7 +2,7 @@
 #include "statement.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <cstddef>
 
 #include "base/environment.hpp"
 #include "fields.hpp"
@@ -10,16 +10,24 @@
 
 namespace tutti::launch {
 
+// Each node knows which of its own was first: ranks found dead at one look have one time.
 Statement sum_of(const std::vector<Statement>& statements) {
     Statement sum;
+    std::vector<Failure> firsts;
+    std::vector<Failure> later;
     for (const auto& one : statements) {
         sum.final = sum.final || one.final;
         sum.succeeded += one.succeeded;
-        sum.failures.insert(sum.failures.end(), one.failures.begin(), one.failures.end());
+        if (one.failures.empty()) continue;
+        firsts.push_back(one.failures.front());
+        later.insert(later.end(), one.failures.begin() + 1, one.failures.end());
     }
-    if (const auto first = first_of(sum.failures)) {
-        std::swap(sum.failures.front(), sum.failures[*first]);
-        std::ranges::sort(sum.failures.begin() + 1, sum.failures.end(), {}, &Failure::time_us);
+    if (const auto first = first_of(firsts)) {
+        sum.failures.push_back(firsts[*first]);
+        firsts.erase(firsts.begin() + static_cast<std::ptrdiff_t>(*first));
+        later.insert(later.begin(), firsts.begin(), firsts.end());
+        std::ranges::stable_sort(later, {}, &Failure::time_us);
+        sum.failures.insert(sum.failures.end(), later.begin(), later.end());
     }
     return sum;
 }

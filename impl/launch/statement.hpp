@@ -9,9 +9,9 @@
 namespace tutti::launch {
 
 struct Statement {
-    bool final = false;  // starting again is of no use, or not wanted
-    int succeeded = 0;   // ranks that ended with 0
-    std::vector<Failure> failures = {};
+    bool final = false;                  // starting again is of no use, or not wanted
+    int succeeded = 0;                   // ranks that ended with 0
+    std::vector<Failure> failures = {};  // the first at the front
 };
 
 // The sum over all nodes: the first failure is at the front, the others follow as they happened.

@@ -87,14 +87,14 @@ void a_statement_arrives_as_it_was_sent(void**) {
 
 void the_statements_of_nodes_add_up(void**) {
     using tutti::launch::Statement;
-    const auto sum = tutti::launch::sum_of(
-        {Statement{false, 2, {failure_at(4'000'000)}}, Statement{true, 0, {}},
-         Statement{false, 1, {failure_at(2'000'000), failure_at(3'000'000)}}});
+    const Statement one{false, 2, {failure_at(2'000'000), failure_at(4'000'000)}};
+    // A node's own first one stays ahead of those it saw at the same look.
+    const Statement other{true, 1, {failure_at(1'000'000, SIGKILL), failure_at(999'999)}};
+    const auto sum = tutti::launch::sum_of({one, Statement{}, other});
     assert_true(sum.final && sum.succeeded == 3);
-    assert_int_equal(sum.failures.size(), 3);
-    for (size_t i = 0; i < 3; ++i) {
-        assert_int_equal(sum.failures[i].time_us, 1'000'000 * static_cast<int64_t>(i + 2));
-    }
+    assert_int_equal(sum.failures.size(), 4);
+    const int64_t times[] = {1'000'000, 999'999, 2'000'000, 4'000'000};
+    for (size_t i = 0; i < 4; ++i) assert_int_equal(sum.failures[i].time_us, times[i]);
     assert_true(tutti::launch::sum_of({Statement{}}).failures.empty());
 }
 
