@@ -204,7 +204,7 @@ bool Coordinator::handle(Connection& connection, const Frame& frame) {
     if (connection.rank < 0) return join(connection, frame);
     switch (frame.kind) {
         case Kind::Suspect:
-            suspect(decode_status(frame));
+            suspect(connection.rank, decode_status(frame));
             return true;
         case Kind::Ask:
             connection.stream->write(encode(Kind::Ping));
@@ -346,11 +346,19 @@ bool Coordinator::join(Connection& connection, const Frame& frame) {
 bool Coordinator::answer_inquiry(Connection& connection, const Handshake& inquiry) {
     if (!authenticate(connection, inquiry.token, inquiry.rank, inquiry.size)) return false;
     connection.authenticated = true;
-    const auto& losses = arbiter_.losses();
-    if (const auto loss = losses.find(inquiry.rank); loss != losses.end()) {
-        connection.stream->write(encode(Kind::RuledOut, loss->second));
-    }
+    connection.asks_of = inquiry.rank;
+    answer_inquiries(inquiry.rank);
     return true;
+}
+
+// The end of that rank's own connection may be noticed after its inquiry.
+void Coordinator::answer_inquiries(int rank) {
+    const auto loss = arbiter_.losses().find(rank);
+    if (loss == arbiter_.losses().end()) return;
+    for (const auto& [id, connection] : connections_) {
+        if (connection->asks_of == rank)
+            connection->stream->write(encode(Kind::RuledOut, loss->second));
+    }
 }
 
 // A refused process learns it at once; ranks that wait for it learn it at their deadline.
@@ -385,12 +393,14 @@ void Coordinator::drop(int id, const Status& why) {
     if (lack_) keep_spare();
 }
 
-// It may be said again before that rank has come to a coordinator that follows.
-void Coordinator::suspect(const Status& suspicion) {
+// It may be said again before that rank has come to a coordinator that follows. A rank that is lost
+// finds that its connections break; that accuses nobody.
+void Coordinator::suspect(int of, const Status& suspicion) {
     const int rank = suspicion.rank;
     if (rank < 0 || rank >= size_ || arbiter_.has_left(rank) || arbiter_.is_lost(rank)) return;
+    if (arbiter_.is_lost(of)) return;
     if (suspicions_.empty()) suspicion_grace_.start(suspicion_grace_ms);
-    suspicions_.push_back({suspicion});
+    suspicions_.push_back({suspicion, of});
     doubt(suspicions_.back());
 }
 
@@ -429,10 +439,12 @@ void Coordinator::confirm_suspicion() {
 
 // The first group cannot go on; of those made from it, the ones that the rank is in.
 void Coordinator::declare_lost(const Status& loss) {
+    std::erase_if(suspicions_, [&loss](const Suspicion& one) { return one.of == loss.rank; });
     clear_suspicions(loss.rank);
     if (has_slept_ && ruled_out_ && have_all_slept(loss.rank)) return obey_those_that_were_awake();
     has_missed_ = true;
     arbiter_.declare_lost(loss);
+    answer_inquiries(loss.rank);
     coverage_.note_change();
     note_arrivals();
     departures_.start(departures_ms, 0);  // it may have been the last

@@ -87,6 +87,7 @@ private:
         Clock::time_point accepted;
         Clock::time_point last_received;
         std::optional<uint64_t> ended_at{};  // the tick at which its process was said to have ended
+        int asks_of = nobody;                // the rank that asks whether it is ruled out
         uint64_t doubts = 0;                 // that it was told of
         uint64_t answers = 0;                // to them
         FrameReader frames;
@@ -95,6 +96,7 @@ private:
 
     struct Suspicion {
         Status why;
+        int of = 0;          // the rank that has it
         uint64_t doubt = 0;  // which of its rank's doubts it is; 0: that has not been told yet
     };
 
@@ -108,10 +110,11 @@ private:
     bool answer(Connection& connection, const Handshake& handshake);
     bool join(Connection& connection, const Frame& frame);
     bool answer_inquiry(Connection& connection, const Handshake& inquiry);
+    void answer_inquiries(int rank);
     void refuse(Connection& connection, const std::string& who, const std::string& reason);
     void refuse_duplicate(Connection& connection, int rank);
     void drop(int id, const Status& why);
-    void suspect(const Status& suspicion);
+    void suspect(int of, const Status& suspicion);
     void doubt(Suspicion& suspicion);
     [[nodiscard]] bool is_answered(const Suspicion& suspicion);
     void clear_suspicions(int rank);

@@ -58,6 +58,7 @@ public:
           heartbeat_(membership::Heartbeat::from_environment()),
           rejoin_(*loop_),
           roll_call_(*loop_),
+          inquiry_(*loop_),
           own_(loop_, heartbeat_, rank, size),
           succession_(rank, size) {}
 
@@ -70,6 +71,7 @@ public:
         await_members();
         loop_->run([this] { roll_calls_.reset(); });
         roll_call_.join();
+        inquiry_.join();
         if (has_published_) membership::withdraw_invitation(*store_, invitation_);
         loop_->run([this] {
             ticks_.reset();
@@ -263,7 +265,7 @@ private:
             } else if (frame.kind == Kind::Arrive) {
                 end_step_alone(membership::decode_arrival(frame));
             } else if (frame.kind == Kind::Propose) {
-                on_decision(decide_alone(membership::decode_proposal(frame)));
+                decide_alone(membership::decode_proposal(frame));
             }
             return true;
         });
@@ -282,7 +284,11 @@ private:
     }
 
     // The only rank that is left agrees with itself, unless the others have gone on without it.
-    membership::Decision decide_alone(const membership::Proposal& proposal) {
+    void decide_alone(const membership::Proposal& proposal) {
+        if (inquiry_.is_asking()) {
+            undecided_.push_back(proposal);
+            return;
+        }
         membership::Decision decision{proposal.group, proposal.key};
         decision.members = {rank()};
         decision.payloads = {proposal.payload};
@@ -293,7 +299,11 @@ private:
             decision.first_group_id = last_group_id_ + 1;
             last_group_id_ += proposal.new_groups;
         }
-        return decision;
+        on_decision(decision);
+    }
+
+    void decide_what_waited() {
+        for (const auto& proposal : std::exchange(undecided_, {})) decide_alone(proposal);
     }
 
     void adopt_connection(int descriptor) {
@@ -395,7 +405,29 @@ private:
         stream_.reset();
         has_slept_ = !is_muted() && liveness_ && liveness_->was_suspended_lately();
         const int before = succession_.coordinator();
-        follow(succession_.ended(known()), before, why, membership::death_error(before, why));
+        const auto decision = succession_.ended(known());
+        if (!decision.lost.empty() && !is_muted()) ask_whether_ruled_out(before);
+        follow(decision, before, why, membership::death_error(before, why));
+    }
+
+    // Only the connection may have ended: a coordinator that is still there goes on without this
+    // rank, and so do the others.
+    void ask_whether_ruled_out(int before) {
+        const auto all = announcements_.endpoints();
+        const auto place = static_cast<size_t>(before);
+        if (place >= all.size() || before == rank()) return;
+        const auto routes = addresses_.of(all, rank());
+        const auto obey = [this](const Status& why) {
+            if (!succession_.is_alone() || is_muted()) return go_without_others(why);
+            Status loss = why;
+            loss.rank = rank();
+            declare_lost(loss);
+        };
+        inquiry_.start({{before, net::numeric_addresses(routes[place], all[place].port)}},
+                       membership::encode_inquiry({invitation_.token, rank(), size()}),
+                       {.is_gone = [](int, const Status&) {},
+                        .is_ruled_out = obey,
+                        .is_over = [this] { decide_what_waited(); }});
     }
 
     void on_coordinator_silent(const Status& why) {
@@ -429,7 +461,7 @@ private:
                               cat(membership::name_of_coordinator(before),
                                   " left before all ranks had joined")}});
             case Succession::Action::GoOnAlone:
-                if (has_slept_) return go_without_others(membership::slept_error());
+                if (has_slept_) return be_ruled_out(membership::slept_error());
                 go_on_alone();
                 for (const std::string& frame : replay_log_.frames()) handle_locally(frame);
                 return;
@@ -457,7 +489,10 @@ private:
 
     // The other ranks follow another coordinator, and take this one for lost.
     void go_without_others(const Status& why) {
-        if (is_muted() || succession_.is_alone()) return;
+        if (!is_muted() && !succession_.is_alone()) be_ruled_out(why);
+    }
+
+    void be_ruled_out(const Status& why) {
         Status loss = why;
         loss.rank = rank();
         declare_lost(loss);
@@ -569,6 +604,8 @@ private:
     membership::Announcements announcements_;
     membership::Rejoin rejoin_;
     membership::RollCall roll_call_;
+    membership::RollCall inquiry_;                 // of the coordinator before
+    std::vector<membership::Proposal> undecided_;  // until that is over
     membership::OwnCoordinator own_;
 
     Succession succession_;

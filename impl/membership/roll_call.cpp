@@ -24,7 +24,10 @@ void RollCall::start(std::vector<Awaited> awaited, const std::string& inquiry, A
     is_asking_ =
         errand_.start([this, inquiry, awaited = std::move(awaited), answers = std::move(answers)] {
             ask(awaited, inquiry, answers);
-            loop_.post([this] { is_asking_ = false; });
+            loop_.post([this, is_over = answers.is_over] {
+                is_asking_ = false;
+                is_over();
+            });
         });
 }
 

@@ -26,9 +26,11 @@ public:
     struct Answers {
         std::function<void(int rank, const Status& why)> is_gone;
         std::function<void(const Status& why)> is_ruled_out;  // this rank
+        std::function<void()> is_over = [] {};                // comes last
     };
     // Does nothing while it is still busy with the ranks before. `inquiry`: the frame.
     void start(std::vector<Awaited> awaited, const std::string& inquiry, Answers answers);
+    [[nodiscard]] bool is_asking() const { return is_asking_; }
     // Nothing is under way any more; it may have posted. Any thread.
     void join() { errand_.join(); }
 

@@ -258,6 +258,24 @@ void a_farewell_explains_no_connection_but_its_own(void**) {
     members.expect_failure({0, 1, 3}, TUTTI_ERR_PEER_LOST, 3, "the connection to rank 3 broke");
 }
 
+// Both ends of a broken connection suspect each other: one of them is lost, and accuses nobody.
+void a_broken_connection_loses_one_of_its_ends(void**) {
+    Members members(4);
+    std::promise<void> rank_3_is_gone;
+    members[0]->world().on_gone([&](int rank) {
+        if (rank == 3) rank_3_is_gone.set_value();
+    });
+    members[1]->suspect(2, "the connection broke");
+    members[2]->suspect(1, "the connection broke");
+    const int lost = members[0].failure().rank;
+    assert_in_range(lost, 1, 2);
+    // Were the other suspicion still held, it would speak first.
+    members[0]->suspect(3, "another connection broke");
+    rank_3_is_gone.get_future().wait();
+    assert_false(members[0]->world().is_gone(3 - lost));
+    members[0]->world().on_gone(nullptr);
+}
+
 void a_broken_connection_to_who_has_left_is_no_failure(void**) {
     Members members(3);
     members[2]->leave();
@@ -346,6 +364,7 @@ int main() {
         TUTTI_TEST(a_broken_connection_is_explained_by_a_death),
         TUTTI_TEST(a_broken_connection_is_explained_by_a_farewell),
         TUTTI_TEST(a_farewell_explains_no_connection_but_its_own),
+        TUTTI_TEST(a_broken_connection_loses_one_of_its_ends),
         TUTTI_TEST(a_broken_connection_to_who_has_left_is_no_failure),
         TUTTI_TEST(rank_0_may_leave_first),
         TUTTI_TEST(members_may_say_everything_at_once),
