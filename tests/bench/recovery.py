@@ -4,6 +4,7 @@ import argparse
 import collections
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -79,8 +80,7 @@ class Job:
 
 
 class Table:
-    def __init__(self, runs):
-        self.runs = runs
+    def __init__(self):
         self.lost = collections.defaultdict(list)
         self.whole = collections.defaultdict(list)
 
@@ -99,7 +99,16 @@ class Table:
 
 
 def run_all(options, pytorch):
-    table = Table(options.runs)
+    """The table is shown also of runs that were interrupted."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("interrupted"))
+    table = Table()
+    try:
+        take_turns(options, pytorch, table)
+    finally:
+        table.show()
+
+
+def take_turns(options, pytorch, table):
     for _ in range(options.runs):
         for size in options.ranks:
             for backend in options.backends:
@@ -113,7 +122,6 @@ def run_all(options, pytorch):
                     wait_for_quiet(options.patience)
                     times = pytorch.ask(way, size, options.count)
                     table.note((name, size, 1), times)
-    return table
 
 
 def main():
@@ -134,12 +142,12 @@ def main():
     random.seed(options.seed)
     print(f"seed {options.seed}, all_reduce of {options.count} float32s in a loop", flush=True)
     if options.without_pytorch:
-        run_all(options, None).show()
+        run_all(options, None)
         return
     skip_without_pytorch()
     with Peers("true", "bench/recovery_peer.py") as peers:
         pytorch = peers.start("PyTorch")
-        run_all(options, pytorch).show()
+        run_all(options, pytorch)
 
 
 main()

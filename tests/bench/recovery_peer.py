@@ -15,7 +15,7 @@ import torch.distributed as dist
 
 script = os.path.abspath(__file__)
 patience = datetime.timedelta(seconds=60)
-gloo_patience = datetime.timedelta(seconds=float(os.environ.get("RECOVERY_TIMEOUT_S", "30")))
+gloo_patience = datetime.timedelta(seconds=float(os.environ.get("RECOVERY_TIMEOUT_S", "5")))
 
 
 def now_ns():
@@ -67,7 +67,11 @@ def reconfiguring_rank(port, count):
 def restarted_rank(count):
     size = int(os.environ["WORLD_SIZE"])
     again = int(os.environ["TORCHELASTIC_RESTART_COUNT"]) > 0
-    dist.init_process_group("gloo", timeout=gloo_patience)
+    store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]),
+                          is_master=False, timeout=patience, use_libuv=False)
+    store = dist.PrefixStore(os.environ["TORCHELASTIC_RESTART_COUNT"], store)
+    dist.init_process_group("gloo", store=store, rank=int(os.environ["RANK"]), world_size=size,
+                            timeout=gloo_patience)
     must_be_right(count, size)
     tell("whole" if again else f"ready {os.getpid()}")
     if again:
@@ -81,6 +85,19 @@ def restarted_rank(count):
         raise
 
 
+def torchrun(arguments):
+    """Its stores would be over libuv, which Debian's PyTorch is built without."""
+
+    class Store(dist.TCPStore):
+        def __init__(self, *places, **names):
+            super().__init__(*places, **{**names, "use_libuv": False})
+
+    dist.TCPStore = Store
+    from torch.distributed.run import main
+
+    main(arguments)
+
+
 class Job:
     """Processes whose lines come through one pipe."""
 
@@ -90,10 +107,10 @@ class Job:
         self.processes = []
 
     def start(self, command, **variables):
-        environment = dict(os.environ, **variables)
+        environment = dict(os.environ, USE_LIBUV="0", GLOO_SOCKET_IFNAME="lo", **variables)
         self.processes.append(subprocess.Popen(
             [sys.executable, *map(str, command)], env=environment, stdout=self.input,
-            stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL))
+            stderr=None if os.environ.get("RECOVERY_DEBUG") else subprocess.DEVNULL, stdin=subprocess.DEVNULL))
 
     def lines(self):
         os.close(self.input)
@@ -130,8 +147,8 @@ def measure_reconfigure(size, count):
 
 def measure_restart(size, count):
     job = Job()
-    job.start(["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", size,
-               "--max-restarts", 1, script, "restarted", count])
+    job.start([script, "torchrun", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", size, "--max-restarts", 1,
+               script, "restarted", count])
     pids = []
 
     def kill():
@@ -175,5 +192,7 @@ if len(sys.argv) > 1 and sys.argv[1] == "reconfiguring":
     reconfiguring_rank(int(sys.argv[2]), int(sys.argv[3]))
 elif len(sys.argv) > 1 and sys.argv[1] == "restarted":
     restarted_rank(int(sys.argv[2]))
+elif len(sys.argv) > 1 and sys.argv[1] == "torchrun":
+    torchrun(sys.argv[2:])
 else:
     serve(sys.argv[1])

@@ -47,7 +47,8 @@ class Campaign:
         if self.options.agree:
             plan = Plan.of_agreements(seed, self.options.ranks[1])
         else:
-            plan = Plan(seed, self.options.ranks, self.options.how, self.fault_points)
+            plan = Plan(seed, self.options.ranks, self.options.how, self.fault_points,
+                        self.options.wake_last)
         run = Run(plan, f"{self.build}/bin/tutti_campaign_worker", self.backend, self.variables,
                   patience_s)
         run.go()
@@ -85,7 +86,8 @@ class Campaign:
     def how_again(self):
         least, most = self.options.ranks
         agree = " --agree" if self.options.agree else ""
-        return f"--ranks {least}..{most} --how {','.join(self.options.how)}{agree}"
+        last = " --wake-last" if self.options.wake_last else ""
+        return f"--ranks {least}..{most} --how {','.join(self.options.how)}{agree}{last}"
 
     def summary(self):
         print(f"{self.options.backend}: {self.counts['runs']} runs, {self.counts['struck']} ranks "
@@ -123,6 +125,7 @@ def main():
     parser.add_argument("--how", type=lambda text: text.split(","),
                         default=["kill", "stop", "exit", "quit", "cut"])
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--wake-last", action="store_true")
     parser.add_argument("--agree", action="store_true")
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()

@@ -25,8 +25,9 @@ class Fate:
 
 
 class Plan:
-    def __init__(self, seed, sizes, hows, has_fault_points):
+    def __init__(self, seed, sizes, hows, has_fault_points, wakes_last=False):
         self.what = "all"
+        self.wakes_last = wakes_last
         self.seed = seed
         chance = self.chance = random.Random(seed)
         self.size = chance.randint(*sizes)
@@ -52,7 +53,9 @@ class Plan:
         return f"{place} {self.chance.randint(1, often)} {delay_us}"
 
     def draw_fate(self, how, moment, points):
-        wakes_after_s = self.chance.choice([None, self.chance.uniform(0.05, 3)])
+        late_s = self.chance.uniform(1.5, 3)
+        early_s = self.chance.uniform(0.05, 3)
+        wakes_after_s = self.chance.choice([None if self.wakes_last else late_s, early_s])
         if points and how in ("kill", "stop", "exit"):
             name = self.chance.choice(list(fault_points))
             passing = self.chance.randint(first_passing.get(name, 1), fault_points[name])

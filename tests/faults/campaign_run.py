@@ -4,10 +4,9 @@ has happened, and keeps what they said."""
 import os
 import select
 import signal
+import socket
 import subprocess
 import time
-
-from support.peers import hold_port
 
 rounds_after = 3  # so many must go well after the last thing that happened
 rounds_at_most = 60  # then whoever has not met its fate will not
@@ -27,11 +26,11 @@ class Run:
         self.woken = set()
         self.is_ending = False
         self.hung = []
-        self.store = None
+        self.store = self.holder = None
         self.start(worker, backend, variables)
 
     def start(self, worker, backend, variables):
-        port = self.serve(worker) if self.plan.has_agent else hold_port()
+        port = self.serve(worker) if self.plan.has_agent else self.hold_port()
         self.output, output = os.pipe()
         common = dict(os.environ, WORLD_SIZE=str(self.plan.size), MASTER_ADDR="127.0.0.1",
                       MASTER_PORT=str(port), TUTTI_HEARTBEAT_TIMEOUT_MS="1000", **variables)
@@ -51,6 +50,13 @@ class Run:
         self.store = subprocess.Popen([worker, "serve"], stdin=subprocess.PIPE, text=True,
                                       stdout=subprocess.PIPE)
         return int(self.store.stdout.readline())
+
+    def hold_port(self):
+        """Nobody else is given it while this run lasts: it is bound, and does not listen."""
+        self.holder = socket.socket()
+        self.holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.holder.bind(("", 0))
+        return self.holder.getsockname()[1]
 
     def go(self):
         until = time.monotonic() + self.patience_s
@@ -146,5 +152,7 @@ class Run:
         for rank in self.ranks:
             rank.wait()
         os.close(self.output)
+        if self.holder:
+            self.holder.close()
         if self.store:
             self.store.communicate()
