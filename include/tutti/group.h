@@ -15,8 +15,7 @@ extern "C" {
 
 /** The handle that a rank outside the new groups receives. Its rank and size are -1. Destroying and
  *  releasing it do nothing, and tutti_group_reconfigure takes it for no group. Every other call
- *  refuses it with TUTTI_ERR_INVALID_HANDLE. torch:
- *  GroupMember.NON_GROUP_MEMBER. */
+ *  refuses it with TUTTI_ERR_INVALID_HANDLE. torch: GroupMember.NON_GROUP_MEMBER. */
 #define TUTTI_GROUP_NON_MEMBER ((tutti_group*)(uintptr_t)2)
 
 /** Options of a group; zero is every field's default. */

@@ -135,6 +135,7 @@ BEGIN {
 
     sample["tutti_store*"] = "(tutti_store*)living.store"
     sample["tutti_group*"] = "(tutti_group*)living.group"
+    sample["tutti_reducer*"] = "(tutti_reducer*)living.reducer"
     sample["tutti_object*"] = sample["const tutti_object*"] = "(tutti_object*)living.object"
     sample["tutti_error*"] = "&error"
     sample["const char*"] = "\"loopback\""

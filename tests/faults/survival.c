@@ -60,7 +60,7 @@ tutti_status survive(const char* step, tutti_error* error) {
         const uint64_t own = members_number();
         dice = seed * 7919 + own;
         if (compare_members(own, error) == TUTTI_OK) {
-            if (size == 1) return sum_in_new_group(error);
+            if (size == 1) return make_checked_call(SUM_IN_NEW_GROUP, error);
             choose_victims(rank, size, at_once);
             work(error);
         }
