@@ -230,6 +230,9 @@ static void refuse_and_go_on(rank_context* me) {
     RANK_STATUS(me, tutti_reducer_shrink(of.reducer, TUTTI_GROUP_NON_MEMBER, &me->error),
                 TUTTI_ERR_INVALID_HANDLE);
     RANK_EXPECT(me, rank_sum(me, failed, 1) == 2);
+    rank_tell(me, me->rank == 0 ? "0 has its sum" : "1 has its sum");
+    rank_await(me,
+               me->rank == 0 ? "1 has its sum" : "0 has its sum"); /* which a revoke would end */
     RANK_OK(me, tutti_group_revoke(failed, "no more of it", &me->error));
     RANK_STATUS(me, tutti_reducer_shrink(of.reducer, failed, &me->error), TUTTI_ERR_ABORTED);
     RANK_SAYS(me, "no more of it");
