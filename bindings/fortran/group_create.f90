@@ -12,7 +12,7 @@ module tutti_group_creation
   private
   public :: tutti_init_process_group, tutti_is_initialized, tutti_destroy_process_group
   public :: tutti_group_create, tutti_group_create_with_allgather
-  public :: tutti_new_group, tutti_split_group, tutti_get_pg_count
+  public :: tutti_new_group, tutti_split_group, tutti_get_pg_count, options_of
 
   !> Makes the default group, TUTTI_GROUP_WORLD: every rank calls this once, and all meet where
   !> `init_method` says (absent: "env://", as tuttirun starts programs), or at a store.
@@ -219,6 +219,7 @@ contains
     tutti_get_pg_count = c_tutti_get_pg_count()
   end function
 
+  !> C's options of a group that is made without a parent.
   pure type(tutti_group_options) function options_of(timeout_ms, reproducible, device_type, &
                                                      device_index)
     integer, optional, intent(in) :: timeout_ms, device_type, device_index

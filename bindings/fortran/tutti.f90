@@ -18,6 +18,7 @@ module tutti
   use tutti_collectives
   use tutti_group_creation
   use tutti_group_failures
+  use tutti_group_reconfiguring
   use tutti_groups
   use tutti_memory
   use tutti_meshes
@@ -37,5 +38,5 @@ module tutti
   public
   private :: c_sum, c_avg, c_product, c_min, c_max, c_band, c_bor, c_bxor, c_premul_sum
   private :: c_world, c_non_member, c_no_timeout, c_default_timeout
-  private :: group_handle, op_number, tag_of
+  private :: group_handle, op_number, options_of, tag_of
 end module tutti

@@ -85,6 +85,7 @@ program world
   call broadcast()
   call maximum()
   call ring()
+  call another_world()
   call tutti_barrier()
   print '(a, i0, a, i0, a)', "fortran rank ", rank, " of ", ranks, ": ok"
   call tutti_destroy_process_group()
@@ -163,5 +164,25 @@ contains
     call tutti_wait_all(works)
     call works%release()
     call expect(all(abs(his - [left + 0.0, left + 0.5, left + 0.25]) < 1e-6), "around the ring")
+  end subroutine
+
+  !> The same processes in the opposite order; the next barrier is theirs.
+  subroutine another_world()
+    type(tutti_bytes) :: all_of(ranks)
+    type(tutti_group) :: group
+    character(:), allocatable :: mine
+    character(1000) :: handles(ranks)
+    integer :: i
+
+    call tutti_get_reconfigure_handle(mine)
+    call tutti_all_gather_bytes(mine, all_of)
+    do i = 1, ranks
+      handles(ranks + 1 - i) = all_of(i)%text()
+    end do
+    call all_of%release()
+    call tutti_group_reconfigure(group, 1_int64, handles)
+    call expect(tutti_get_rank() == ranks - 1 - rank, "the rank in the opposite order")
+    rank = tutti_get_rank()
+    call sums()
   end subroutine
 end program world

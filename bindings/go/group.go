@@ -32,7 +32,10 @@ func permanent(handle raw.Tutti_group) *Group {
 }
 
 func newGroup(handle raw.Tutti_group) *Group {
-	if handle == raw.TUTTI_GROUP_NON_MEMBER {
+	switch handle {
+	case raw.TUTTI_GROUP_WORLD:
+		return world
+	case raw.TUTTI_GROUP_NON_MEMBER:
 		return nonMember
 	}
 	g := permanent(handle)

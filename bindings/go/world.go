@@ -23,7 +23,7 @@ func main() {
 		fail(err)
 	}
 	for _, part := range []func(*tutti.Group) error{
-		allReduce, gatherObjects, broadcastObjects, maximum, ring,
+		allReduce, gatherObjects, broadcastObjects, maximum, ring, reconfigure, allReduce,
 		func(g *tutti.Group) error { return g.Barrier(ctx) },
 	} {
 		if err := part(group); err != nil {
@@ -138,4 +138,25 @@ func ring(g *tutti.Group) error {
 		return err
 	}
 	return same("the message around the ring", data, message(last))
+}
+
+// reconfigure makes a world of the same processes in the opposite order.
+func reconfigure(g *tutti.Group) error {
+	handle, err := tutti.ReconfigureHandle()
+	if err != nil {
+		return err
+	}
+	all := make([][]byte, g.Size())
+	if err := tutti.AllGatherBytes(ctx, g, all, []byte(handle), nil); err != nil {
+		return err
+	}
+	var handles []string
+	for i := range all {
+		handles = append(handles, string(all[len(all)-1-i]))
+	}
+	wanted := g.Size() - 1 - g.Rank()
+	if _, err := tutti.ReconfigureGroup(ctx, g, 1, handles, "", nil); err != nil {
+		return err
+	}
+	return same("the rank in the opposite order", g.Rank(), wanted)
 }

@@ -1,4 +1,5 @@
 import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -107,6 +108,18 @@ public final class World {
         check(Arrays.equals(message(before), got), "recv: " + Arrays.toString(got));
     }
 
+    /** Makes a world of the same processes in the opposite order. */
+    private static void reconfigure(Group world) {
+        int wanted = world.size() - 1 - world.rank();
+        List<String> handles = new ArrayList<>();
+        byte[] mine = Tutti.reconfigureHandle().getBytes(StandardCharsets.UTF_8);
+        for (byte[] one : world.allGatherBytes(mine)) {
+            handles.add(0, new String(one, StandardCharsets.UTF_8));
+        }
+        Group.reconfigure(world, 1, handles, null, null);
+        check(world.rank() == wanted, "the rank in the opposite order: " + world.rank());
+    }
+
     public static void main(String[] arguments) {
         try (Group world = Tutti.initProcessGroup()) {
             sum(world);
@@ -114,6 +127,8 @@ public final class World {
             broadcast(world);
             maximum(world);
             ring(world);
+            reconfigure(world);
+            sum(world);
             world.barrier();
             System.out.println("java rank " + world.rank() + " of " + world.size() + ": ok");
         } catch (RuntimeException failure) {

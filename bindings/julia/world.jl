@@ -42,6 +42,13 @@ function check_ring(me, size)
     check("the message from rank $left", x == told(left))
 end
 
+"Makes a world of the same processes in the opposite order."
+function check_reconfigure(me, size)
+    handles = reverse!(String.(allgather_bytes(get_reconfigure_handle())))
+    reconfigure(1, handles)
+    check("the rank in the opposite order", get_rank() == size - 1 - me)
+end
+
 function main()
     init_process_group() do
         me, size = get_rank(), get_world_size()
@@ -51,8 +58,10 @@ function main()
         greatest = allreduce!(Int64[me], max; async = true)
         check("the maximum", fetch(greatest) == [size - 1])
         check_ring(me, size)
+        check_reconfigure(me, size)
+        check_sum(get_rank(), size)
         barrier()
-        println("julia rank $me of $size: ok")
+        println("julia rank $(get_rank()) of $size: ok")
     end
 end
 

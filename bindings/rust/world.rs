@@ -3,7 +3,10 @@
 //!     tuttirun --nproc-per-node 4 rust_world
 use std::error::Error;
 use std::fmt::Debug;
-use tutti::{init_process_group, Array, Group, Init, Map, ReduceOp, Value};
+use tutti::{
+    init_process_group, reconfigure_handle, reconfigure_world, Array, Group, GroupOptions, Init,
+    Map, ReduceOp, Value,
+};
 
 type Checked = Result<(), Box<dyn Error>>;
 
@@ -75,6 +78,16 @@ fn ring(world: &Group) -> Checked {
     Ok(())
 }
 
+/// Makes a world of the same processes in the opposite order.
+fn reconfigure(world: &Group) -> Checked {
+    let all = world.all_gather_bytes(reconfigure_handle()?.as_bytes())?;
+    let texts = all.iter().rev().map(|handle| String::from_utf8(handle.to_vec()));
+    let handles = texts.collect::<Result<Vec<_>, _>>()?;
+    let wanted = world.world_size() - 1 - world.rank();
+    reconfigure_world(1, &handles, None, GroupOptions::default())?;
+    expect("the rank in the opposite order", world.rank(), wanted)
+}
+
 fn run() -> Checked {
     let world = init_process_group(&Init::default())?;
     sums(&world)?;
@@ -82,6 +95,8 @@ fn run() -> Checked {
     lists(&world)?;
     maximum(&world)?;
     ring(&world)?;
+    reconfigure(&world)?;
+    sums(&world)?;
     world.barrier()?;
     println!("rust rank {} of {}: ok", world.rank(), world.world_size());
     world.destroy()?;

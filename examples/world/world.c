@@ -164,6 +164,38 @@ static void ring(void) {
         "the message");
 }
 
+/* Makes a world of the same processes in the opposite order. */
+static void reconfigure(void) {
+    const size_t count = (size_t)size;
+    tutti_bytes* mine = NULL;
+    tutti_bytes** const all = (tutti_bytes**)calloc(count, sizeof *all);
+    char** const handles = (char**)calloc(count, sizeof *handles);
+    if (all == NULL || handles == NULL) fail("memory");
+    must(tutti_get_reconfigure_handle(&mine, &error), "get_reconfigure_handle");
+    must(tutti_all_gather_bytes(world, tutti_bytes_data(mine), tutti_bytes_size(mine), 0, NULL, all,
+                                size, NULL, &error),
+         "all_gather_bytes");
+    for (size_t each = 0; each < count; ++each) {
+        const size_t length = tutti_bytes_size(all[each]);
+        char* const handle = (char*)calloc(length + 1, 1);
+        if (handle == NULL) fail("memory");
+        memcpy(handle, tutti_bytes_data(all[each]), length);
+        handles[count - 1 - each] = handle;
+    }
+    must(tutti_group_reconfigure(world, 1, (const char* const*)handles, size, NULL, NULL, NULL,
+                                 NULL, &error),
+         "group_reconfigure");
+    expect(tutti_get_rank(world) == size - 1 - rank, "the rank in the opposite order");
+    rank = tutti_get_rank(world);
+    for (size_t each = 0; each < count; ++each) {
+        tutti_bytes_release(all[each]);
+        free(handles[each]);
+    }
+    tutti_bytes_release(mine);
+    free(handles);
+    free(all);
+}
+
 int main(void) {
     must(tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, &error),
          "init_process_group");
@@ -175,6 +207,8 @@ int main(void) {
     broadcast_list();
     maximum();
     ring();
+    reconfigure();
+    sum();
     must(tutti_barrier(world, NULL, NULL, &error), "barrier");
     printf("c rank %d of %d: ok\n", rank, size);
     must(tutti_destroy_process_group(world, NULL, &error), "destroy_process_group");

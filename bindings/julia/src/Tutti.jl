@@ -65,7 +65,7 @@ export Group, WORLD, NON_MEMBER, init_process_group, destroy_process_group, is_i
     new_group, split_group, get_rank, get_world_size, get_backend, is_member, is_reproducible,
     get_group_rank, get_global_rank, get_process_group_ranks, get_pg_count, get_name,
     get_backend_config, get_bound_device, get_failed_ranks
-export shrink_group, agree, revoke, abort, failure
+export shrink_group, get_reconfigure_handle, reconfigure, agree, revoke, abort, failure
 export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, cancel, op_type,
     sequence_number, duration, synchronize
 export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR

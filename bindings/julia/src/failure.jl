@@ -1,4 +1,4 @@
-# failure.jl: going on after a rank has died, and ending a group's operations.
+# failure.jl: going on after a rank has died, or with other processes, and ending a group's operations.
 
 """
     shrink_group(ranks_to_exclude = (); group = WORLD, abort = false, description = nothing,
@@ -23,6 +23,41 @@ function shrink_group(ranks_to_exclude = (); group::Group = WORLD, abort::Bool =
     call_waiting(Raw.tutti_shrink_group, group, excluded, length(excluded),
                  abort ? Raw.TUTTI_SHRINK_ABORT : Raw.TUTTI_SHRINK_DEFAULT, optional(description),
                  Ref(wanted), slot)
+    group === WORLD ? WORLD : owned_group(slot[])
+end
+
+"""
+    get_reconfigure_handle()
+
+The text by which other processes reach this one in `reconfigure`: pass it to them in any way, for
+instance by a store or a file. It stays the same until the process ends. The first call opens a port.
+"""
+function get_reconfigure_handle()
+    slot = bytes_slot()
+    call(Raw.tutti_get_reconfigure_handle, slot)
+    take_string(slot)
+end
+
+"""
+    reconfigure(id, handles; group = WORLD, backend = nothing, description = nothing,
+                timeout = nothing, reproducible = false, device = Tutti.CPU)
+
+A group of the processes whose `handles` are listed, in the order of the new ranks: those that are left
+of `group` (`NON_MEMBER`: none), and new ones. So a group shrinks, grows or replaces its dead in one
+call, without a store. Each listed process makes the call with the same list, `backend` and
+`reproducible`, and with an `id` with which none of them has called before; it returns when all have.
+If it fails, `group` is as before: call again with a new `id`. Afterwards calls on the old group fail
+with an `AbortedError`; it is still to be destroyed. Of `WORLD`, which this process need not have, the
+result is `WORLD`, which is the new group then.
+"""
+function reconfigure(id::Integer, handles; group::Group = WORLD, backend = nothing,
+                     description = nothing, timeout = nothing, reproducible::Bool = false,
+                     device::Device = CPU)
+    texts = strings(handles)
+    slot = group === WORLD ? C_NULL : group_slot()
+    call_waiting(Raw.tutti_group_reconfigure, group, integer(UInt64, id, :id), texts, length(texts),
+                 optional(backend), optional(description),
+                 group_options(timeout, reproducible, device), slot)
     group === WORLD ? WORLD : owned_group(slot[])
 end
 

@@ -1,4 +1,4 @@
-# Shrinking a group, agreeing, revoking, aborting, and the work of a failure.
+# Shrinking a group, making one of listed processes, agreeing, revoking, aborting, and the work of a failure.
 
 "on_ranks, but all have made their group before f is called: what ends it then ends no making."
 function on_ranks_there(f, count)
@@ -111,4 +111,42 @@ end
     end
     @test !is_initialized()
     close(store)
+end
+
+@testset "a group is made by handles and replaced" begin
+    handle = get_reconfigure_handle()
+    @test get_reconfigure_handle() == handle
+    first = reconfigure(1, [handle]; group = NON_MEMBER, backend = "tcp", description = "first")
+    @test get_rank(first) == 0 && get_world_size(first) == 1
+    @test get_name(first) == "first" && get_backend(first) == "tcp"
+    second = reconfigure(2, (handle,); group = first, timeout = 60)
+    @test allreduce(5, +; group = second) == 5 && Tutti.timeout(second) == 60
+    @test_throws AbortedError barrier(; group = first)
+    destroy_process_group(first)
+    for (id, wrong, message) in ((3, ["nonsense"], "handles[1] is \"nonsense\""),
+                                 (3, [handle, handle], "handles[2] is the same as handles[1]"),
+                                 (3, String[], "count is 0"), (2, [handle], "used before"))
+        failure = thrown(() -> reconfigure(id, wrong; group = second))
+        @test failure isa InvalidArgumentError && occursin(message, failure.message)
+    end
+    @test_throws ArgumentError reconfigure(-1, [handle]; group = second)
+    @test_throws ArgumentError reconfigure(3, [handle]; group = second, timeout = 0)
+    barrier(; group = second)
+    destroy_process_group(second)
+    @test !is_initialized()
+    close(second)
+    @test_throws InvalidHandleError reconfigure(3, [handle]; group = second)
+end
+
+@testset "the default group is made by handles and replaced" begin
+    handles = [get_reconfigure_handle()]
+    @test reconfigure(11, handles) === WORLD && is_initialized()
+    before = copy(WORLD)
+    @test reconfigure(12, handles) === WORLD
+    @test get_rank() == 0 && get_world_size() == 1 && get_pg_count() == 1
+    @test allreduce(5, +) == 5
+    @test_throws AbortedError barrier(; group = before)
+    close(before)
+    destroy_process_group()
+    @test !is_initialized()
 end

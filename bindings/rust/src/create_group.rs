@@ -65,7 +65,7 @@ impl Group {
 }
 
 /// A group that has just been made.
-fn member(group: *mut raw::tutti_group) -> Result<Group> {
+pub(crate) fn member(group: *mut raw::tutti_group) -> Result<Group> {
     let group = unsafe { Group::adopt(group) };
     group.ok_or_else(|| Error::new(Status::INTERNAL, "a group was made without this rank"))
 }

@@ -212,8 +212,8 @@ impl Group {
         self.raw() == raw::TUTTI_GROUP_WORLD
     }
 
-    /// A number that [`Group::shrink`] changes where this is the group of all ranks; what it was at
-    /// first if that has ended.
+    /// A number that [`Group::shrink`] and [`Group::reconfigure`] change where this is the group of
+    /// all ranks; what it was at first if that has ended.
     fn now(
         &self,
         ask: unsafe extern "C" fn(*mut raw::tutti_group) -> i32,

@@ -80,7 +80,7 @@ impl TcpStoreOptions<'_> {
 }
 
 /// Where C finds each of the texts.
-fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+pub(crate) fn pointers(texts: &[CString]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).collect()
 }
 

@@ -14,6 +14,8 @@ fn the_group_of_all_ranks_and_its_process() {
     facts();
     the_group_of_all_ranks();
     another_group_of_all_ranks();
+    groups_by_handles();
+    a_group_of_all_ranks_by_handles();
     debug_levels();
     the_log();
     meeting_by_an_all_gather();
@@ -92,6 +94,52 @@ fn another_group_of_all_ranks() {
     let failure = world.failure().unwrap();
     world.destroy().unwrap();
     assert_eq!(failure.wait().unwrap_err().status(), Status::ABORTED);
+    assert!(!tutti::is_initialized());
+}
+
+fn groups_by_handles() {
+    let handle = tutti::reconfigure_handle().unwrap();
+    assert_eq!(tutti::reconfigure_handle().unwrap(), handle);
+    let options = GroupOptions { description: Some("first"), ..GroupOptions::default() };
+    let first = Group::reconfigure(None, 1, &[&handle], Some("tcp"), options).unwrap();
+    assert_eq!((first.rank(), first.world_size()), (0, 1));
+    assert_eq!((first.name().unwrap(), first.backend()), ("first".into(), Some("tcp")));
+    let options = GroupOptions { timeout: LONG.into(), ..GroupOptions::default() };
+    let second = Group::reconfigure(Some(&first), 2, &[&handle], None, options).unwrap();
+    let mut data = [5];
+    second.all_reduce(&mut data, ReduceOp::SUM).unwrap();
+    assert_eq!((data, second.timeout().unwrap()), ([5], LONG.into()));
+    assert_eq!(first.barrier().unwrap_err().status(), Status::ABORTED);
+    for (id, wrong, message) in [
+        (3, vec!["nonsense"], r#"handles[0] is "nonsense""#),
+        (3, vec![&handle, &handle], "handles[1] is the same as handles[0]"),
+        (3, vec!["a\0b"], "handles[0]"),
+        (3, vec![], "count is 0"),
+        (2, vec![&handle], "used before"),
+    ] {
+        let error = Group::reconfigure(Some(&second), id, &wrong, None, options).unwrap_err();
+        assert_eq!(error.status(), Status::INVALID_ARGUMENT, "{error}");
+        assert!(error.message().contains(message), "{error}");
+    }
+    second.barrier().unwrap();
+    first.destroy().unwrap();
+    second.destroy().unwrap();
+}
+
+fn a_group_of_all_ranks_by_handles() {
+    let handles = [tutti::reconfigure_handle().unwrap()];
+    let options = GroupOptions::default();
+    let world = tutti::reconfigure_world(11, &handles, None, options).unwrap();
+    assert!(tutti::is_initialized());
+    let failure = world.failure().unwrap();
+    let again = Group::reconfigure(Some(&world), 12, &handles, None, options).unwrap();
+    assert_eq!((world.rank(), again.world_size(), tutti::pg_count()), (0, 1, 1));
+    assert_eq!(failure.wait().unwrap_err().status(), Status::ABORTED);
+    let mut data = [5];
+    world.all_reduce(&mut data, ReduceOp::SUM).unwrap();
+    again.all_reduce(&mut data, ReduceOp::SUM).unwrap();
+    assert_eq!(data, [5]);
+    again.destroy().unwrap();
     assert!(!tutti::is_initialized());
 }
 

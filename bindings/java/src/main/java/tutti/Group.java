@@ -4,6 +4,7 @@ import static tutti.raw.RawConstants.*;
 
 import java.lang.ref.Reference;
 import java.time.Duration;
+import java.util.List;
 import tutti.raw.Callbacks;
 import tutti.raw.Memory;
 import tutti.raw.Raw;
@@ -171,6 +172,33 @@ public final class Group extends AsyncCalls {
     /** {@link #shrink(int[], String, ShrinkOptions)} with its defaults. */
     public Group shrink(int... ranksToExclude) {
         return shrink(ranksToExclude, null, null);
+    }
+
+    /** Makes a group of the processes whose handles are listed: those that are left of an older group,
+     *  and new ones. So a group shrinks, grows or replaces its dead in one call, without a store. Each
+     *  listed process makes the call with the same list, backend and reproducibility; it returns when
+     *  all have. If it fails, the older group is as before: call again with a new id. Afterwards calls
+     *  on that fail with {@link Status#ABORTED}; it is still to be closed. The default group is another
+     *  one afterwards: each object of it goes on to work, with a new rank and size.
+     *  @param before   the group that is replaced; null: none; {@link Tutti#world}: the new group is
+     *                  the default group, whether or not this process had one
+     *  @param id       a number with which none of the listed processes has called before
+     *  @param handles  texts of {@link Tutti#reconfigureHandle}, in the order of the new ranks; each
+     *                  process once, also this one
+     *  @param backend  as in {@link Tutti#initProcessGroup}
+     *  @param options  null: defaults
+     *  @return the new group; that of {@link Tutti#world} if this is the default group */
+    public static Group reconfigure(Group before, long id, List<String> handles, String backend,
+                                    GroupOptions options) {
+        Handle.Question call = (arena, group, out) -> Raw.tutti_group_reconfigure(
+                group, id, arena.strings("handles", handles), handles == null ? 0 : handles.size(),
+                arena.string("backend", backend), GroupOptions.description(arena, options),
+                GroupOptions.struct(arena, options), group == GROUP_WORLD ? 0 : out, arena.error());
+        if (before == null) {
+            return made(Handle.make((arena, out) -> call.ask(arena, GROUP_NON_MEMBER, out)));
+        }
+        long made = before.core.number(call);
+        return before.core == Core.WORLD ? Tutti.world() : made(made);
     }
 
     /** Agrees on a value among the ranks of this group that are alive, for instance whether a step

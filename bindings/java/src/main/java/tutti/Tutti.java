@@ -59,6 +59,14 @@ public final class Tutti {
         return new Group(Core.WORLD);
     }
 
+    /** The text by which other processes reach this one in {@link Group#reconfigure}: pass it to them
+     *  in any way, for instance by a store or a file. It stays the same until the process ends. The
+     *  first call opens a port. */
+    public static String reconfigureHandle() {
+        return Bytes.text(Handle.make((arena, out) -> Raw.tutti_get_reconfigure_handle(
+                out, arena.error())));
+    }
+
     /** Whether the default group exists. */
     public static boolean isInitialized() {
         return Raw.tutti_is_initialized() != 0;
