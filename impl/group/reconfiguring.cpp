@@ -22,8 +22,8 @@ const std::string objection_key = "objection";  // at each process: who lists ot
 const std::string outcome_key = "outcome";      // at rank 0, for all
 constexpr const char* all_came = "all came";
 constexpr int64_t serve_ms = 10'000;
-constexpr int64_t refused_ms = 200;
-constexpr int64_t answer_ms = 5000;
+constexpr int64_t refusal_ms = 200;
+constexpr int64_t question_ms = 5000;
 constexpr int64_t later_ms = 1000;  // that the others wait for rank 0's outcome
 constexpr int64_t look_ms = 100;    // between two looks at what else may have happened
 
@@ -92,7 +92,7 @@ std::string difference_of(const std::string& list, const std::string& other) {
 
 // A question that waits for no rank may take longer than the call's time.
 Deadline answer_by() {
-    return Deadline::after_ms(answer_ms);
+    return Deadline::after_ms(question_ms);
 }
 
 Deadline next_look() {
@@ -173,7 +173,7 @@ std::shared_ptr<Group> ListedMeeting::make_group(GroupOptions options) const {
 }
 
 std::shared_ptr<Store> ListedMeeting::reach(int rank) const {
-    return make_prefix_store(prefix_, find_store(processes_.place(rank), refused_ms, deadline_));
+    return make_prefix_store(prefix_, find_store(processes_.place(rank), refusal_ms, deadline_));
 }
 
 // Rank 0's part. It leaves the outcome for the others.
