@@ -2,6 +2,10 @@
 // tells everyone where the others are, notices who dies or falls silent, and hands their frames to
 // the arbiter. It does not know where it runs, nor whether a rank runs there: it has listening
 // descriptors and a secret. Loop thread only.
+//
+// It has more than 20 data members: a connection that ends, silence, suspicion, absence and sleep
+// decide together whether a rank is lost, and each needs the connections. What can be without these
+// is apart: Arbiter, Coverage, HeartbeatClock, Grace and PendingPeers.
 #pragma once
 
 #include <functional>
