@@ -57,6 +57,7 @@ Coordinator::Coordinator(net::Loop& loop, std::vector<int> listening, int own_ra
 void Coordinator::restore(const State& state) {
     is_successor_ = true;
     has_slept_ = state.has_slept;
+    if (has_slept_) heartbeat_clock_.take_over_suspension();
     for (size_t rank = 0; rank < state.endpoints.size(); ++rank) {
         endpoints_[rank] = state.endpoints[rank];
     }
@@ -87,7 +88,13 @@ void Coordinator::obey_those_that_were_awake() {
     loop_.post([act = ruled_out_] { act(slept_error()); });
 }
 
+// Those that are still to come may have gone on without this process meanwhile.
+void Coordinator::note_sleep() {
+    if (awaits_members() && heartbeat_clock_.was_suspended_lately()) has_slept_ = true;
+}
+
 void Coordinator::is_gone(int rank, const Status& why) {
+    note_sleep();
     const auto still = awaited();
     if (std::ranges::find(still, rank) != still.end()) declare_lost(death_error(rank, why));
 }
@@ -471,6 +478,7 @@ void Coordinator::tick() {
     if (lack_) keep_spare();
     cover();
     const bool was_suspended = heartbeat_clock_.was_suspended();
+    note_sleep();
     std::vector<std::pair<int, bool>> all;  // by id: whether it is to be heard
     for (const auto& [id, connection] : connections_) {
         if (was_suspended) connection->last_received = Clock::now();

@@ -127,6 +127,7 @@ private:
     void declare_lost(const Status& loss);
     [[nodiscard]] bool have_all_slept(int but) const;
     void obey_those_that_were_awake();
+    void note_sleep();
     void take_over(const Connection& connection, const Status& loss);
     void tick();
     void cover();

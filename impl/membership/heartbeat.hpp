@@ -39,6 +39,8 @@ public:
         return now - last_ > limit ||
                (suspended_ != Clock::time_point() && now - suspended_ < limit);
     }
+    // What another clock of this process has found.
+    void take_over_suspension() { suspended_ = Clock::now(); }
     // The time of the last tick. What is seen in a tick is judged by it: in one that is suspended
     // half way, the time goes on and nothing else does.
     [[nodiscard]] Clock::time_point now() const { return last_; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -47,6 +48,7 @@ constexpr uint32_t unseen_groups = 1 << 16;  // that a coordinator may have made
 // For ranks that have not come to this coordinator: most come by themselves before the first.
 constexpr int64_t first_roll_call_ms = 20;
 constexpr int64_t roll_calls_ms = 250;
+constexpr int64_t reply_ms = 200;    // of one rank: a host that is there refuses at once
 constexpr int64_t answer_ms = 5000;  // what the coordinator may take to say who is missing
 
 class ProcessWorld : public World {
@@ -57,8 +59,8 @@ public:
           store_(std::move(store)),
           heartbeat_(membership::Heartbeat::from_environment()),
           rejoin_(*loop_),
-          roll_call_(*loop_),
-          inquiry_(*loop_),
+          roll_call_(*loop_, reply_ms),
+          inquiry_(*loop_, std::max(reply_ms, heartbeat_.timeout_ms)),
           own_(loop_, heartbeat_, rank, size),
           succession_(rank, size) {}
 
@@ -69,7 +71,11 @@ public:
         loop_->run([this] { succession_.end(); });
         rejoin_.join();
         await_members();
-        loop_->run([this] { roll_calls_.reset(); });
+        loop_->run([this] {
+            roll_calls_.reset();
+            asked_after_.clear();
+            undecided_.clear();
+        });
         roll_call_.join();
         inquiry_.join();
         if (has_published_) membership::withdraw_invitation(*store_, invitation_);
@@ -285,7 +291,7 @@ private:
 
     // The only rank that is left agrees with itself, unless the others have gone on without it.
     void decide_alone(const membership::Proposal& proposal) {
-        if (inquiry_.is_asking()) {
+        if (!asked_after_.empty()) {
             undecided_.push_back(proposal);
             return;
         }
@@ -406,28 +412,40 @@ private:
         has_slept_ = !is_muted() && liveness_ && liveness_->was_suspended_lately();
         const int before = succession_.coordinator();
         const auto decision = succession_.ended(known());
-        if (!decision.lost.empty() && !is_muted()) ask_whether_ruled_out(before);
+        if (!decision.lost.empty() && !is_muted() && before != rank()) {
+            asked_after_.emplace(before, why);
+            ask_whether_ruled_out();
+        }
         follow(decision, before, why, membership::death_error(before, why));
     }
 
     // Only the connection may have ended: a coordinator that is still there goes on without this
-    // rank, and so do the others.
-    void ask_whether_ruled_out(int before) {
+    // rank, and so do the others. Until it has been asked, nothing is decided without it.
+    void ask_whether_ruled_out() {
+        if (inquiry_.is_asking()) return;
+        if (asked_after_.empty()) return decide_what_waited();
+        const int before = asked_after_.begin()->first;
         const auto all = announcements_.endpoints();
         const auto place = static_cast<size_t>(before);
-        if (place >= all.size() || before == rank()) return;
-        const auto routes = addresses_.of(all, rank());
         const auto obey = [this](const Status& why) {
             if (!succession_.is_alone() || is_muted()) return go_without_others(why);
             Status loss = why;
             loss.rank = rank();
             declare_lost(loss);
         };
-        inquiry_.start({{before, net::numeric_addresses(routes[place], all[place].port)}},
-                       membership::encode_inquiry({invitation_.token, rank(), size()}),
-                       {.is_gone = [](int, const Status&) {},
-                        .is_ruled_out = obey,
-                        .is_over = [this] { decide_what_waited(); }});
+        const auto is_over = [this, before] {
+            const auto asked = asked_after_.extract(before);
+            if (own_.get() && !asked.empty()) own_.get()->is_gone(before, asked.mapped());
+            ask_whether_ruled_out();
+        };
+        const bool asks =
+            place < all.size() &&
+            inquiry_.start(
+                {{before,
+                  net::numeric_addresses(addresses_.of(all, rank())[place], all[place].port)}},
+                membership::encode_inquiry({invitation_.token, rank(), size()}),
+                {.is_gone = [](int, const Status&) {}, .is_ruled_out = obey, .is_over = is_over});
+        if (!asks) is_over();
     }
 
     void on_coordinator_silent(const Status& why) {
@@ -533,8 +551,9 @@ private:
 
     // Whatever this rank knows and the next coordinator may not.
     void repeat_all() {
-        for (const auto& [rank, loss] : losses())
-            stream_->write(membership::encode(Kind::Lost, loss));
+        for (const auto& [rank, loss] : losses()) {
+            if (!asked_after_.contains(rank)) stream_->write(membership::encode(Kind::Lost, loss));
+        }
         for (const std::string& frame : replay_log_.frames()) stream_->write(frame);
         stream_->write(membership::encode(Kind::Replayed));
     }
@@ -542,6 +561,7 @@ private:
     void become_coordinator() {
         Coordinator::State state;
         state.losses = losses();
+        for (const auto& [rank, why] : asked_after_) state.losses.erase(rank);
         state.first_group_id = last_group_id_ + unseen_groups;
         for (int rank = 0; rank < size(); ++rank) {
             if (has_departed(rank)) state.left.insert(rank);
@@ -604,8 +624,9 @@ private:
     membership::Announcements announcements_;
     membership::Rejoin rejoin_;
     membership::RollCall roll_call_;
-    membership::RollCall inquiry_;                 // of the coordinator before
-    std::vector<membership::Proposal> undecided_;  // until that is over
+    membership::RollCall inquiry_;                 // of a coordinator before
+    std::map<int, Status> asked_after_;            // these, and how their connections ended
+    std::vector<membership::Proposal> undecided_;  // until they have been asked
     membership::OwnCoordinator own_;
 
     Succession succession_;

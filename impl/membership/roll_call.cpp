@@ -12,14 +12,8 @@
 
 namespace tutti::membership {
 
-namespace {
-
-constexpr int64_t reply_ms = 200;  // for one rank: a host that is there refuses at once
-
-}  // namespace
-
-void RollCall::start(std::vector<Awaited> awaited, const std::string& inquiry, Answers answers) {
-    if (is_asking_) return;
+bool RollCall::start(std::vector<Awaited> awaited, const std::string& inquiry, Answers answers) {
+    if (is_asking_) return false;
     // Without a thread, they are given up when their grace has passed.
     is_asking_ =
         errand_.start([this, inquiry, awaited = std::move(awaited), answers = std::move(answers)] {
@@ -29,6 +23,7 @@ void RollCall::start(std::vector<Awaited> awaited, const std::string& inquiry, A
                 is_over();
             });
         });
+    return is_asking_;
 }
 
 void RollCall::ask(const std::vector<Awaited>& awaited, const std::string& inquiry,
@@ -36,7 +31,7 @@ void RollCall::ask(const std::vector<Awaited>& awaited, const std::string& inqui
     for (const Awaited& one : awaited) {
         net::Socket socket;
         try {
-            const Deadline deadline = Deadline::after_ms(reply_ms);
+            const Deadline deadline = Deadline::after_ms(reply_ms_);
             socket = net::Socket::connect_once(one.addresses, deadline);
             socket.send_all(std::as_bytes(std::span(inquiry)), deadline);
             read_answer(socket, deadline, [&](const Frame& frame) {

@@ -3,6 +3,7 @@
 // rank. Works on a thread of its own, tutti-rejoin. Loop thread only, but for join().
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ namespace tutti::membership {
 
 class RollCall {
 public:
-    explicit RollCall(net::Loop& loop) : loop_(loop) {}
+    // `reply_ms`: the time that one rank has to answer.
+    RollCall(net::Loop& loop, int64_t reply_ms) : loop_(loop), reply_ms_(reply_ms) {}
 
     struct Awaited {
         int rank = 0;
@@ -28,8 +30,9 @@ public:
         std::function<void(const Status& why)> is_ruled_out;  // this rank
         std::function<void()> is_over = [] {};                // comes last
     };
-    // Does nothing while it is still busy with the ranks before. `inquiry`: the frame.
-    void start(std::vector<Awaited> awaited, const std::string& inquiry, Answers answers);
+    // False: it is still busy with the ranks before, or there can be no thread, and does nothing.
+    // `inquiry`: the frame.
+    bool start(std::vector<Awaited> awaited, const std::string& inquiry, Answers answers);
     [[nodiscard]] bool is_asking() const { return is_asking_; }
     // Nothing is under way any more; it may have posted. Any thread.
     void join() { errand_.join(); }
@@ -39,6 +42,7 @@ private:
              const Answers& answers) noexcept;
 
     net::Loop& loop_;
+    const int64_t reply_ms_;
     bool is_asking_ = false;
     Errand errand_;
 };
