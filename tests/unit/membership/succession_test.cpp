@@ -57,7 +57,8 @@ private:
 // Rank 1 coordinates, since rank 0 died.
 class Follower {
 public:
-    explicit Follower(bool has_slept = false) : loop_(net::Loop::shared()) {
+    explicit Follower(bool has_slept = false, const Heartbeat& heartbeat = {100, 0})
+        : loop_(net::Loop::shared()) {
         auto socket = net::ListenSocket::bind("127.0.0.1", 0, 8);
         port_ = socket.port();
         Coordinator::State state;
@@ -66,8 +67,7 @@ public:
         state.has_slept = has_slept;
         std::vector<int> descriptors{socket.release()};
         loop_->run([&] {
-            coordinator_.emplace(*loop_, std::move(descriptors), 1, ranks, token_,
-                                 Heartbeat{100, 0});
+            coordinator_.emplace(*loop_, std::move(descriptors), 1, ranks, token_, heartbeat);
             coordinator_->restore(state);
             coordinator_->when_ruled_out([this](const Status& why) { ruled_out_.set_value(why); });
         });
@@ -173,6 +173,15 @@ void a_rank_that_slept_coordinates_those_that_were_awake(void**) {
     await_loss(awake, 2);
 }
 
+// It called while this process did not run, and gave up.
+void a_rank_that_slept_believes_one_that_was_awake(void**) {
+    Follower follower(true, {100, 600'000});
+    const Line own = follower.enter(1, true);
+    Line awake = follower.enter(3);
+    awake.say(encode(Kind::RuledOut, {TUTTI_ERR_PEER_LOST, 1, 0, "it was silent"}));
+    assert_string_equal(follower.await_ruling().message.c_str(), "it was silent");
+}
+
 // A later death is that of one rank.
 void ranks_that_have_slept_go_on_if_no_other_has(void**) {
     Follower follower(true);
@@ -193,6 +202,7 @@ int main() {
         TUTTI_TEST(a_suspicion_that_is_said_again_counts_although_its_rank_is_still_to_come),
         TUTTI_TEST(a_farewell_that_is_said_again_explains_it),
         TUTTI_TEST(a_rank_that_slept_coordinates_those_that_were_awake),
+        TUTTI_TEST(a_rank_that_slept_believes_one_that_was_awake),
         TUTTI_TEST(ranks_that_have_all_slept_make_no_group_of_their_own),
         TUTTI_TEST(ranks_that_have_slept_go_on_if_no_other_has),
     };
