@@ -151,6 +151,10 @@ ListedMeeting::ListedMeeting(uint64_t id, const ListedProcesses& processes,
 }
 
 ListedMeeting::~ListedMeeting() {
+    end_watch();
+}
+
+void ListedMeeting::end_watch() {
     if (!watch_.joinable()) return;
     {
         const Lock lock(mutex_);
@@ -186,9 +190,10 @@ void ListedMeeting::lead() {
         }
         wait_for_lists();
         watch_ = start_thread("tutti-meeting", [this] { watch(); });
-        own_->set(outcome_key, all_came, deadline_);
+        own_->set(outcome_key, all_came, answer_by());
     } catch (...) {
         const Status why = current_status();
+        end_watch();  // there will be no destructor
         own_->set(outcome_key, outcome_text(why), answer_by());
         throw Error(why);
     }

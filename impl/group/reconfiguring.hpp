@@ -68,6 +68,7 @@ private:
     void compare(int rank, const std::string& list);
     void look_for_objection();
     void watch() noexcept;
+    void end_watch();
     bool has_ended(int rank) noexcept;
     [[nodiscard]] std::shared_ptr<Store> reach(int rank) const;
 
