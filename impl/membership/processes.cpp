@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "base/log.hpp"
 #include "bootstrap.hpp"
 #include "coordinator.hpp"
+#include "former_coordinators.hpp"
 #include "heartbeat.hpp"
 #include "invitation.hpp"
 #include "liveness.hpp"
@@ -60,7 +60,7 @@ public:
           heartbeat_(membership::Heartbeat::from_environment()),
           rejoin_(*loop_),
           roll_call_(*loop_, reply_ms),
-          inquiry_(*loop_, std::max(reply_ms, heartbeat_.timeout_ms)),
+          former_(*loop_, std::max(reply_ms, heartbeat_.timeout_ms), hooks_of_former()),
           own_(loop_, heartbeat_, rank, size),
           succession_(rank, size) {}
 
@@ -73,11 +73,10 @@ public:
         await_members();
         loop_->run([this] {
             roll_calls_.reset();
-            asked_after_.clear();
-            undecided_.clear();
+            former_.clear();
         });
         roll_call_.join();
-        inquiry_.join();
+        former_.join();
         if (has_published_) membership::withdraw_invitation(*store_, invitation_);
         loop_->run([this] {
             ticks_.reset();
@@ -291,10 +290,7 @@ private:
 
     // The only rank that is left agrees with itself, unless the others have gone on without it.
     void decide_alone(const membership::Proposal& proposal) {
-        if (!asked_after_.empty()) {
-            undecided_.push_back(proposal);
-            return;
-        }
+        if (former_.hold_back(proposal)) return;
         membership::Decision decision{proposal.group, proposal.key};
         decision.members = {rank()};
         decision.payloads = {proposal.payload};
@@ -306,10 +302,6 @@ private:
             last_group_id_ += proposal.new_groups;
         }
         on_decision(decision);
-    }
-
-    void decide_what_waited() {
-        for (const auto& proposal : std::exchange(undecided_, {})) decide_alone(proposal);
     }
 
     void adopt_connection(int descriptor) {
@@ -413,39 +405,36 @@ private:
         const int before = succession_.coordinator();
         const auto decision = succession_.ended(known());
         if (!decision.lost.empty() && !is_muted() && before != rank()) {
-            asked_after_.emplace(before, why);
-            ask_whether_ruled_out();
+            former_.ask(before, why);
         }
         follow(decision, before, why, membership::death_error(before, why));
     }
 
-    // Only the connection may have ended: a coordinator that is still there goes on without this
-    // rank, and so do the others. Until it has been asked, nothing is decided without it.
-    void ask_whether_ruled_out() {
-        if (inquiry_.is_asking()) return;
-        if (asked_after_.empty()) return decide_what_waited();
-        const int before = asked_after_.begin()->first;
+    // Where a rank listens, as this one reaches it; empty: not known.
+    [[nodiscard]] std::vector<net::Address> addresses_of_rank(int rank) const {
         const auto all = announcements_.endpoints();
-        const auto place = static_cast<size_t>(before);
-        const auto obey = [this](const Status& why) {
-            if (!succession_.is_alone() || is_muted()) return go_without_others(why);
-            Status loss = why;
-            loss.rank = rank();
-            declare_lost(loss);
-        };
-        const auto is_over = [this, before] {
-            const auto asked = asked_after_.extract(before);
-            if (own_.get() && !asked.empty()) own_.get()->is_gone(before, asked.mapped());
-            ask_whether_ruled_out();
-        };
-        const bool asks =
-            place < all.size() &&
-            inquiry_.start(
-                {{before,
-                  net::numeric_addresses(addresses_.of(all, rank())[place], all[place].port)}},
-                membership::encode_inquiry({invitation_.token, rank(), size()}),
-                {.is_gone = [](int, const Status&) {}, .is_ruled_out = obey, .is_over = is_over});
-        if (!asks) is_over();
+        const auto place = static_cast<size_t>(rank);
+        if (place >= all.size()) return {};
+        return net::numeric_addresses(addresses_.of(all, this->rank())[place], all[place].port);
+    }
+
+    [[nodiscard]] std::string inquiry() const {
+        return membership::encode_inquiry({invitation_.token, rank(), size()});
+    }
+
+    membership::FormerCoordinators::Hooks hooks_of_former() {
+        return {.addresses = [this](int rank) { return addresses_of_rank(rank); },
+                .inquiry = [this] { return inquiry(); },
+                .is_ruled_out =
+                    [this](const Status& why) {
+                        if (is_muted()) return;
+                        succession_.is_alone() ? declare_own_loss(why) : be_ruled_out(why);
+                    },
+                .was_asked =
+                    [this](int rank, const Status& how) {
+                        if (own_.get()) own_.get()->is_gone(rank, how);
+                    },
+                .decide = [this](const membership::Proposal& one) { decide_alone(one); }};
     }
 
     void on_coordinator_silent(const Status& why) {
@@ -499,9 +488,8 @@ private:
     // No other rank is to blame, and all others are out of reach.
     void declare_own_lack(const Status& why) {
         Status lack = why;
-        lack.rank = rank();
         lack.message = cat("rank ", rank(), " cannot reach the next coordinator: ", why.message);
-        declare_lost(lack);
+        declare_own_loss(lack);
         go_on_alone();
     }
 
@@ -510,10 +498,14 @@ private:
         if (!is_muted() && !succession_.is_alone()) be_ruled_out(why);
     }
 
-    void be_ruled_out(const Status& why) {
+    void declare_own_loss(const Status& why) {
         Status loss = why;
         loss.rank = rank();
         declare_lost(loss);
+    }
+
+    void be_ruled_out(const Status& why) {
+        declare_own_loss(why);
         go_on_alone();
         stream_.reset();
         if (own_.get()) own_.get()->resign(why);
@@ -530,10 +522,7 @@ private:
 
     // Throws if this process lacks what it needs to find the way.
     void call_coordinator(int next) {
-        const auto all = announcements_.endpoints();
-        const auto place = static_cast<size_t>(next);
-        auto addresses = net::numeric_addresses(addresses_.of(all, rank())[place], all[place].port);
-        rejoin_.start(std::move(addresses), [this, next](int descriptor, const Status& why_not) {
+        rejoin_.start(addresses_of_rank(next), [this, next](int descriptor, const Status& why_not) {
             if (!liveness_ || !succession_.is_calling(next)) {
                 if (descriptor >= 0) ::close(descriptor);
             } else if (why_not.code == TUTTI_ERR_OUT_OF_MEMORY) {
@@ -552,7 +541,7 @@ private:
     // Whatever this rank knows and the next coordinator may not.
     void repeat_all() {
         for (const auto& [rank, loss] : losses()) {
-            if (!asked_after_.contains(rank)) stream_->write(membership::encode(Kind::Lost, loss));
+            if (!former_.awaits(rank)) stream_->write(membership::encode(Kind::Lost, loss));
         }
         for (const std::string& frame : replay_log_.frames()) stream_->write(frame);
         stream_->write(membership::encode(Kind::Replayed));
@@ -561,7 +550,7 @@ private:
     void become_coordinator() {
         Coordinator::State state;
         state.losses = losses();
-        for (const auto& [rank, why] : asked_after_) state.losses.erase(rank);
+        std::erase_if(state.losses, [this](const auto& one) { return former_.awaits(one.first); });
         state.first_group_id = last_group_id_ + unseen_groups;
         for (int rank = 0; rank < size(); ++rank) {
             if (has_departed(rank)) state.left.insert(rank);
@@ -589,8 +578,7 @@ private:
             const auto place = static_cast<size_t>(rank);
             awaited.push_back({rank, net::numeric_addresses(routes[place], all[place].port)});
         }
-        const std::string inquiry = membership::encode_inquiry({invitation_.token, rank(), size()});
-        roll_call_.start(std::move(awaited), inquiry,
+        roll_call_.start(std::move(awaited), inquiry(),
                          {.is_gone =
                               [this](int rank, const Status& why) {
                                   if (own_.get()) own_.get()->is_gone(rank, why);
@@ -624,9 +612,7 @@ private:
     membership::Announcements announcements_;
     membership::Rejoin rejoin_;
     membership::RollCall roll_call_;
-    membership::RollCall inquiry_;                 // of a coordinator before
-    std::map<int, Status> asked_after_;            // these, and how their connections ended
-    std::vector<membership::Proposal> undecided_;  // until they have been asked
+    membership::FormerCoordinators former_;
     membership::OwnCoordinator own_;
 
     Succession succession_;
