@@ -112,12 +112,10 @@ uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadlin
 Status have_not_called(const StepTimedOut& absence, const std::string& function, int own_rank) {
     const std::vector<int>& missing = absence.missing;
     const bool is_late = std::ranges::find(missing, own_rank) != missing.end();
-    const bool several = missing.size() > 1;
-    return {TUTTI_ERR_TIMEOUT, missing.empty() ? -1 : missing.front(), 0,
-            cat(is_late ? "others" : cat("rank ", own_rank), " timed out waiting for rank",
-                several ? "s " : " ", ranks_text(missing),
-                several ? ", which have not called " : ", which has not called ", function,
-                is_late ? " in time" : "")};
+    Status status =
+        awaited_in_vain(missing, cat("called ", function, is_late ? " in time" : ""));
+    status.message = cat(is_late ? "others" : cat("rank ", own_rank), " ", status.message);
+    return status;
 }
 
 void decline(Membership& group, const Agreement& step, const Status& why) noexcept {

@@ -25,6 +25,13 @@ std::string ranks_text(std::span<const int> ranks) {
     return text;
 }
 
+Status awaited_in_vain(std::span<const int> ranks, const std::string& not_done) {
+    const bool several = ranks.size() > 1;
+    return {TUTTI_ERR_TIMEOUT, ranks.empty() ? -1 : ranks.front(), 0,
+            cat("timed out waiting for rank", several ? "s " : " ", ranks_text(ranks),
+                several ? ", which have not " : ", which has not ", not_done)};
+}
+
 std::vector<int> checked_ranks(std::span<const int> ranks, int size, size_t first,
                                const char* name) {
     std::vector<int> places(static_cast<size_t>(size), -1);

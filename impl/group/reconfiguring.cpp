@@ -11,6 +11,7 @@
 #include "membership/bootstrap.hpp"
 #include "ranks.hpp"
 #include "served_store.hpp"
+#include "votes.hpp"
 
 namespace tutti {
 
@@ -20,7 +21,6 @@ const std::string uses_key = "uses";
 const std::string list_key = "list";            // at each process: whom it lists
 const std::string objection_key = "objection";  // at each process: who lists others
 const std::string outcome_key = "outcome";      // at rank 0, for all
-constexpr const char* all_came = "all came";
 constexpr int64_t serve_ms = 10'000;
 constexpr int64_t refusal_ms = 200;
 constexpr int64_t question_ms = 5000;
@@ -67,10 +67,6 @@ Status lost(int rank, const Status& why) {
     return {TUTTI_ERR_PEER_LOST, rank, 0, cat("rank ", rank, " has ended: ", why.message)};
 }
 
-std::string outcome_text(const Status& why) {
-    return cat(static_cast<int>(why.code), " ", why.rank, " ", why.message);
-}
-
 // The first line in which two lists differ.
 std::string difference_of(const std::string& list, const std::string& other) {
     std::istringstream lines(list);
@@ -97,17 +93,6 @@ Deadline answer_by() {
 
 Deadline next_look() {
     return Deadline::after_ms(look_ms);
-}
-
-Status parse_outcome(const std::string& text) {
-    if (text == all_came) return {};
-    std::istringstream words(text);
-    int code = TUTTI_ERR_STORE;
-    Status why;
-    words >> code >> why.rank >> std::ws;
-    why.code = static_cast<tutti_status>(code);
-    std::getline(words, why.message, '\0');
-    return why;
 }
 
 }  // namespace
@@ -190,11 +175,11 @@ void ListedMeeting::lead() {
         }
         wait_for_lists();
         watch_ = start_thread("tutti-meeting", [this] { watch(); });
-        own_->set(outcome_key, all_came, answer_by());
+        own_->set(outcome_key, Vote{}.encode(), answer_by());
     } catch (...) {
         const Status why = current_status();
         end_watch();  // there will be no destructor
-        own_->set(outcome_key, outcome_text(why), answer_by());
+        own_->set(outcome_key, Vote{why}.encode(), answer_by());
         throw Error(why);
     }
 }
@@ -206,13 +191,7 @@ void ListedMeeting::wait_for_lists() {
         std::erase_if(missing, [this](int rank) { return has_come(rank); });
         if (missing.empty()) return;
         look_for_objection();
-        if (deadline_.expired()) {
-            throw Error(TUTTI_ERR_TIMEOUT,
-                        cat("timed out waiting for rank", missing.size() > 1 ? "s " : " ",
-                            ranks_text(missing), ", which ha", missing.size() > 1 ? "ve" : "s",
-                            " not called"),
-                        missing.front());
-        }
+        if (deadline_.expired()) throw Error(awaited_in_vain(missing, "called"));
         (void)await(list_key, missing.front(), deadline_.or_earlier(next_look()));
     }
 }
@@ -231,8 +210,8 @@ void ListedMeeting::follow() {
     const Deadline later =
         deadline_.is_never() ? deadline_
                              : Deadline::at(deadline_.when() + std::chrono::milliseconds(later_ms));
-    const Status outcome = parse_outcome(wait_for_rank_0(outcome_key, later));
-    if (!outcome.ok()) throw Error(outcome);
+    Status why_not = Vote::decode(wait_for_rank_0(outcome_key, later)).why_not;
+    if (!why_not.ok()) throw Error(std::move(why_not));
 }
 
 std::string ListedMeeting::wait_for_rank_0(const std::string& key, const Deadline& deadline) {
@@ -240,7 +219,7 @@ std::string ListedMeeting::wait_for_rank_0(const std::string& key, const Deadlin
         if (auto value = await(key, 0, deadline.or_earlier(next_look()))) return *std::move(value);
         look_for_objection();
         if (!deadline.expired()) continue;
-        throw Error(TUTTI_ERR_TIMEOUT, "timed out waiting for rank 0, which has not called", 0);
+        throw Error(awaited_in_vain(std::vector<int>{0}, "called"));
     }
 }
 

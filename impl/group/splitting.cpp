@@ -156,8 +156,10 @@ private:
                 const int own = status.rank;
                 status.rank =
                     parent_.identity.rank_of_global(global_ranks[static_cast<size_t>(own)]);
-                status.message = cat(status.message, "; rank ", own, " of the new group is rank ",
-                                     status.rank, " of this one");
+                if (own != status.rank) {
+                    status.message = cat(status.message, "; rank ", own,
+                                         " of the new group is rank ", status.rank, " of this one");
+                }
             }
             throw Error(status);
         }

@@ -194,10 +194,7 @@ private:
         } catch (const StepTimedOut& absence) {
             std::vector<int> missing;
             for (const int rank : absence.missing) missing.push_back(in_old_group(parts, rank));
-            throw Error(TUTTI_ERR_TIMEOUT,
-                        cat("timed out waiting for rank", missing.size() > 1 ? "s " : " ",
-                            ranks_text(missing), " to open the new group"),
-                        missing.empty() ? -1 : missing.front());
+            throw Error(awaited_in_vain(missing, "opened the new group"));
         } catch (const Error& error) {
             Status status = error.status();
             if (status.rank >= 0) status.rank = in_old_group(parts, status.rank);

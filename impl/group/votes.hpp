@@ -1,4 +1,5 @@
-// The words of ranks in the decisions of Survivors, as texts. Any thread.
+// The words of ranks in the decisions of Survivors and at the stores of a ListedMeeting, as texts.
+// Any thread.
 #pragma once
 
 #include <string>
@@ -25,7 +26,8 @@ struct ShrinkTerms {
     static ShrinkTerms decode(const std::string& text);
 };
 
-// Why a rank has not opened the new group, with the rank there that is at fault; OK: it has.
+// Why a rank has not opened the new group, or the ranks have not met, with the rank there that is
+// at fault; OK: they have.
 struct Vote {
     Status why_not{};
 
