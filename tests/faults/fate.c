@@ -65,8 +65,8 @@ static void* cut(void* unused) {
     }
     const int count = connected_sockets(sockets);
     const int64_t now = now_ns();
+    tell("struck %lld cut, one of %d", (long long)now, count); /* the rank may be ruled out next */
     if (count > 0) shutdown(sockets[now / 1000 % count], SHUT_RDWR);
-    tell("struck %lld cut, one of %d", (long long)now, count);
     return unused;
 }
 
