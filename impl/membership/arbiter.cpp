@@ -108,7 +108,7 @@ void Arbiter::handle(int rank, const Frame& frame) {
         case Kind::Propose:
             return consensus_.propose(rank, decode_proposal(frame));
         case Kind::Decided:
-            return restore_decision(decode_decision(frame));
+            return restore_decision(rank, decode_decision(frame));
         case Kind::Replayed:
             return consensus_.caught_up(rank);
         case Kind::StepCompleted:
@@ -259,7 +259,9 @@ void Arbiter::restore_outcome(const StepCompleted& outcome) {
     steps_.erase(step);
 }
 
-void Arbiter::restore_decision(const Decision& decision) {
+// Only a rank that repeats what it has heard of the arbiter before has some to report.
+void Arbiter::restore_decision(int rank, const Decision& decision) {
+    if (consensus_.has_caught_up(rank)) return;
     last_group_id_ = std::max(last_group_id_, decision.first_group_id);
     consensus_.restore(decision);
 }

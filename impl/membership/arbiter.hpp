@@ -81,7 +81,7 @@ private:
     void arrive(int rank, const StepArrival& arrival);
     void complete(const StepName& name, Step& step);
     void restore_outcome(const StepCompleted& outcome);
-    void restore_decision(const Decision& decision);
+    void restore_decision(int rank, const Decision& decision);
     void give_up(int rank, const GiveUp& give_up);
     void fail_step(const StepName& name, Step& step, Status cause, std::vector<int> missing = {});
     // Fails the steps that this concerns.

@@ -138,27 +138,30 @@ std::vector<int> Consensus::absent(const Name& name, const Poll& poll) const {
     return ranks;
 }
 
+// The ranks that are excluded by that rank and live.
+std::set<int> Consensus::excluded_by(const Name& name, const Proposal& proposal) const {
+    std::set<int> ranks;
+    for (const int rank : proposal.excluded) {
+        if (!is_gone(name, rank)) ranks.insert(rank);
+    }
+    return ranks;
+}
+
 // All members exclude the same ranks, or there is no decision.
 Decision Consensus::outcome(const Name& name, const Poll& poll) const {
     Decision decision{name.first, name.second};
     std::set<int> excluded;
     for (const auto& [rank, proposal] : poll.proposals) {
-        excluded.insert(proposal.excluded.begin(), proposal.excluded.end());
+        excluded.merge(excluded_by(name, proposal));
     }
-    const std::vector<int> all(excluded.begin(), excluded.end());
     uint32_t new_groups = 0;
     for (const int rank : poll.participants) {
         const auto found = poll.proposals.find(rank);
         if (found == poll.proposals.end()) continue;
         const bool is_excluded = excluded.contains(rank);
-        std::vector<int> own = found->second.excluded;
-        std::ranges::sort(own);
-        if (own != all && !(is_excluded && own.empty())) {
-            decision.members.clear();
-            decision.payloads.clear();
-            decision.failure = {TUTTI_ERR_MISMATCH, rank, 0, "it excludes other ranks"};
-            return decision;
-        }
+        const std::set<int> own = excluded_by(name, found->second);
+        if (is_excluded && own.empty()) continue;
+        if (own != excluded) return difference(name, poll, excluded);
         if (is_excluded) continue;
         decision.members.push_back(rank);
         decision.payloads.push_back(found->second.payload);
@@ -172,6 +175,26 @@ Decision Consensus::outcome(const Name& name, const Poll& poll) const {
         decision.failure = {TUTTI_ERR_OUT_OF_MEMORY, -1, 0, "no ids for new groups are left"};
     }
     return decision;
+}
+
+// Two members exclude different ranks: the first one, and the first that differs from it.
+Decision Consensus::difference(const Name& name, const Poll& poll,
+                               const std::set<int>& excluded) const {
+    Decision none{name.first, name.second};
+    std::set<int> first;
+    for (const int rank : poll.participants) {
+        const auto found = poll.proposals.find(rank);
+        if (found == poll.proposals.end()) continue;
+        const std::set<int> own = excluded_by(name, found->second);
+        if (excluded.contains(rank) && own.empty()) continue;
+        if (!none.members.empty() && own == first) continue;
+        none.members.insert(none.members.begin(), rank);
+        none.payloads.insert(none.payloads.begin(), list_of_ranks({own.begin(), own.end()}));
+        if (none.members.size() == 2) break;
+        first = own;
+    }
+    none.failure = {TUTTI_ERR_MISMATCH, none.members.front(), 0, "it excludes other ranks"};
+    return none;
 }
 
 void Consensus::decide(const Name& name, Decision decision) {

@@ -33,6 +33,9 @@ public:
     // decision, so nothing is decided without it.
     void follow_another();
     void caught_up(int rank);
+    [[nodiscard]] bool has_caught_up(int rank) const {
+        return caught_up_[static_cast<size_t>(rank)];
+    }
 
     // Throws NETWORK if it is malformed.
     void propose(int rank, const Proposal& proposal);
@@ -60,7 +63,10 @@ private:
     void dismiss_the_gone(const Name& name, Poll& poll);
     [[nodiscard]] bool all_have_caught_up(const Name& name, const Poll& poll) const;
     [[nodiscard]] std::vector<int> absent(const Name& name, const Poll& poll) const;
+    [[nodiscard]] std::set<int> excluded_by(const Name& name, const Proposal& proposal) const;
     [[nodiscard]] Decision outcome(const Name& name, const Poll& poll) const;
+    [[nodiscard]] Decision difference(const Name& name, const Poll& poll,
+                                      const std::set<int>& excluded) const;
     void decide(const Name& name, Decision decision);
     void forget_the_answered();
 

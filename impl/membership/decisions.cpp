@@ -65,14 +65,19 @@ private:
     Decisions& of_;
 };
 
+std::string Decisions::propose(const Terms& terms) const {
+    return encode(
+        Proposal{group_, key(), participants_, terms.excluded, terms.new_groups, terms.payload});
+}
+
 std::optional<Decision> Decisions::take(const Terms& terms, const Deadline& deadline) {
     const Turn turn(*this, deadline);
     Lock lock(mutex_);
     const std::string key = this->key();
     if (!next_) {
+        const std::string proposal = propose(terms);
         lock.unlock();
-        send_(encode(
-            Proposal{group_, key, participants_, terms.excluded, terms.new_groups, terms.payload}));
+        send_(proposal);
         TUTTI_FAULT_POINT("decision.wait");
         lock.lock();
         if (!wait(lock, deadline)) {
@@ -86,6 +91,16 @@ std::optional<Decision> Decisions::take(const Terms& terms, const Deadline& dead
     auto decision = std::exchange(next_, std::nullopt);
     if (decision) ++taken_;
     return decision;
+}
+
+void Decisions::pass(const Terms& terms) {
+    Lock lock(mutex_);
+    if (is_taking_ || !end_.ok()) return;  // another thread speaks for this rank, or nobody
+    if (std::exchange(next_, std::nullopt)) ++taken_;
+    const std::string proposal = propose(terms);
+    ++taken_;
+    lock.unlock();
+    send_(proposal);
 }
 
 void Decisions::on_decision(const Decision& decision) {

@@ -35,6 +35,8 @@ public:
     // returns it then. Throws if the rank has ended its part in the group; TIMEOUT if it has
     // passed before the turn of this thread.
     std::optional<Decision> take(const Terms& terms, const Deadline& deadline);
+    // Says this in the next decision and does not wait for it: take() returns the one after it.
+    void pass(const Terms& terms);
 
     void on_decision(const Decision& decision);
     // This rank takes no part any more.
@@ -42,6 +44,7 @@ public:
 
 private:
     class Turn;
+    [[nodiscard]] std::string propose(const Terms& terms) const TUTTI_REQUIRES(mutex_);
     [[nodiscard]] std::string key() const TUTTI_REQUIRES(mutex_);
     bool wait(Lock& lock, const Deadline& deadline) TUTTI_REQUIRES(mutex_);
 

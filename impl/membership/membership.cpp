@@ -251,6 +251,7 @@ void Membership::leave() noexcept {
     }
     decisions_.end({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
     world_->send(membership::encode(membership::Kind::Bye, group_id_, std::vector<int>{}));
+    if (group_id_ == 0) world_->end_the_rest();
     if (group_id_ == 0) world_->leave();
 }
 
@@ -331,6 +332,26 @@ void Membership::on_departures(std::vector<int> world_ranks) {
         }
         if (delivery.listener() != nullptr) delivery.listener()->left(rank);
     }
+}
+
+void Membership::on_decision(const membership::Decision& decision) {
+    const auto is_here = [this](int rank) {
+        return rank >= 0 && rank < world_->size() && rank_of(rank) >= 0;
+    };
+    const bool is_whole = decision.payloads.size() == decision.members.size() &&
+                          (!decision.members.empty() || !decision.failure.ok());
+    if (!is_whole || !std::ranges::all_of(decision.members, is_here) ||
+        !std::ranges::all_of(decision.missing, is_here)) {
+        throw Error(TUTTI_ERR_NETWORK, cat(decision.key, " is not of the ranks of its group"));
+    }
+    decisions_.on_decision(decision);
+}
+
+// It may be opening its backends.
+void Membership::on_end_of_world() {
+    const Status end{TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"};
+    decisions_.end(end);
+    fail_with({end});
 }
 
 void Membership::on_step_end(const std::string& key, Wait end) {
@@ -439,6 +460,19 @@ void Membership::throw_failure(const Step& step, const Wait& wait) const {
     throw StepTimedOut(std::move(missing));
 }
 
+// "rank 3 excludes 1, 2 while rank 0 excludes none".
+std::string Membership::text_of_exclusions(const membership::Decision& decision) const {
+    std::string text;
+    for (size_t at = 0; at < decision.members.size(); ++at) {
+        std::vector<int> excluded = membership::ranks_of_text(decision.payloads[at]);
+        for (int& rank : excluded) rank = rank_of(rank);
+        std::ranges::sort(excluded);
+        text += cat(at > 0 ? " while " : "", "rank ", rank_of(decision.members[at]), " excludes ",
+                    excluded.empty() ? "none" : membership::list_of_ranks(excluded));
+    }
+    return text;
+}
+
 Membership::Agreed Membership::decide(const membership::Decisions::Terms& terms,
                                       const Deadline& deadline) {
     membership::Decisions::Terms to_world = terms;
@@ -457,17 +491,17 @@ Membership::Agreed Membership::decide(const membership::Decisions::Terms& terms,
     if (!decision->failure.ok()) {
         Status failure = decision->failure;
         if (failure.rank >= 0) failure.rank = rank_of(failure.rank);
-        if (failure.code == TUTTI_ERR_MISMATCH) {
-            failure.message = cat("rank ", failure.rank, " excludes other ranks than the rest");
-        }
+        if (failure.code == TUTTI_ERR_MISMATCH) failure.message = text_of_exclusions(*decision);
         throw Error(std::move(failure));
     }
     Agreed agreed{to_group(std::move(decision->members)), std::move(decision->payloads),
                   decision->first_group_id};
     if (std::ranges::find(agreed.members, rank_) == agreed.members.end()) {
-        throw Error(TUTTI_ERR_ABORTED,
-                    cat("rank ", rank_, " was excluded by the other ranks, which go on without it"),
-                    rank_);
+        const Status out{
+            TUTTI_ERR_ABORTED, rank_, 0,
+            cat("rank ", rank_, " was excluded by the other ranks, which go on without it")};
+        decisions_.end(out);
+        throw Error(out);
     }
     return agreed;
 }

@@ -152,6 +152,11 @@ public:
         uint32_t first_group_id = 0;        // of the new groups
     };
     Agreed decide(const membership::Decisions::Terms& terms, const Deadline& deadline);
+    // This rank says this in the next decision, and calls decide() for the one after it. Does not
+    // wait.
+    void decline_decision(const std::string& payload) { decisions_.pass({.payload = payload}); }
+    // Nor does it take part in any more: decide() throws that.
+    void end_decisions(const Status& why) { decisions_.end(why); }
     // This rank is a member of the new group, but cannot make it: the others hear why, and in the
     // first decision of that group what it says. Does not wait.
     void decline(const Agreed& agreed, const Status& why, const std::string& payload);
@@ -178,7 +183,9 @@ private:
     void on_departures_from_world(const std::vector<int>& world_ranks);
     void on_departures(std::vector<int> world_ranks);
     void on_step_end(const std::string& key, Wait end);
-    void on_decision(const membership::Decision& decision) { decisions_.on_decision(decision); }
+    void on_decision(const membership::Decision& decision);
+    // This rank has left the world; the groups that it had are left before.
+    void on_end_of_world();
 
     [[nodiscard]] Status find_trouble(int peer) const;
     [[nodiscard]] Status find_trouble_in(uint64_t sequence, int peer) const;
@@ -201,6 +208,7 @@ private:
     void await(const Step& step, const Wait& wait, const Deadline& deadline);
     [[noreturn]] void throw_failure(const Step& step, const Wait& wait) const;
     [[nodiscard]] Status in_ranks_of_group(const Status& loss) const;
+    [[nodiscard]] std::string text_of_exclusions(const membership::Decision& decision) const;
 
     const std::shared_ptr<World> world_;
     const uint32_t group_id_;

@@ -1,6 +1,7 @@
 #include "missing_ranks.hpp"
 
 #include <cstdlib>
+#include <sstream>
 
 namespace tutti::membership {
 
@@ -8,6 +9,13 @@ std::string list_of_ranks(const std::vector<int>& ranks) {
     std::string text;
     for (const int rank : ranks) text += cat(text.empty() ? "" : ", ", rank);
     return text;
+}
+
+std::vector<int> ranks_of_text(const std::string& list) {
+    std::istringstream text(list);
+    std::vector<int> ranks;
+    for (int rank = 0; text >> rank; text.ignore(1)) ranks.push_back(rank);
+    return ranks;
 }
 
 Error missing_ranks_error(const std::string& ranks, const std::string& refused) {

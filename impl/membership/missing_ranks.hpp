@@ -11,6 +11,7 @@ namespace tutti::membership {
 
 // "1, 2".
 std::string list_of_ranks(const std::vector<int>& ranks);
+std::vector<int> ranks_of_text(const std::string& list);
 // TIMEOUT; `ranks` is such a list, not empty; `refused` names the ranks that were refused.
 Error missing_ranks_error(const std::string& ranks, const std::string& refused = "");
 

@@ -49,7 +49,7 @@ constexpr uint32_t unseen_groups = 1 << 16;  // that a coordinator may have made
 constexpr int64_t first_roll_call_ms = 20;
 constexpr int64_t roll_calls_ms = 250;
 constexpr int64_t reply_ms = 200;    // of one rank: a host that is there refuses at once
-constexpr int64_t answer_ms = 5000;  // what the coordinator may take to say who is missing
+constexpr int64_t answer_ms = 5000;  // what a coordinator may take to say who is missing, or lost
 
 class ProcessWorld : public World {
 public:
@@ -60,7 +60,8 @@ public:
           heartbeat_(membership::Heartbeat::from_environment()),
           rejoin_(*loop_),
           roll_call_(*loop_, reply_ms),
-          former_(*loop_, std::max(reply_ms, heartbeat_.timeout_ms), hooks_of_former()),
+          former_(*loop_, std::clamp(heartbeat_.timeout_ms, reply_ms, answer_ms),
+                  hooks_of_former()),
           own_(loop_, heartbeat_, rank, size),
           succession_(rank, size) {}
 

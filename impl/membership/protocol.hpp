@@ -134,7 +134,8 @@ struct Decision {
     std::string key;
     uint32_t first_group_id = 0;          // of the new groups
     std::vector<int> members{};           // that have taken part, in the order of the participants
-    std::vector<std::string> payloads{};  // of the members
+    std::vector<std::string> payloads{};  // of the members; with MISMATCH, two members and the
+                                          // ranks that each excludes ("1, 2")
     Status failure{};                     // there is none, for this reason
     std::vector<int> missing{};           // with TIMEOUT: the missing ranks
 };

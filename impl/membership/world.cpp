@@ -57,6 +57,15 @@ void World::add(uint32_t group_id, Membership* group) {
     if (group_id == 0 && !verdict.ok()) group->on_verdict(verdict);
     for (const auto& [rank, loss] : losses) group->on_loss(loss);
     group->on_departures_from_world(departed);
+    if (has_ended_) group->on_end_of_world();
+}
+
+void World::end_the_rest() noexcept {
+    const Lock delivery(delivery_);
+    has_ended_ = true;
+    for (const auto& [group_id, group] : groups_) {
+        if (group_id != 0) group->on_end_of_world();
+    }
 }
 
 void World::remove(uint32_t group_id, const Membership* group) noexcept {

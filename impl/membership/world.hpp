@@ -104,6 +104,8 @@ private:
     bool note_loss(const Status& loss);  // false: that was known
     void add(uint32_t group_id, Membership* group);
     void remove(uint32_t group_id, const Membership* group) noexcept;
+    // This rank leaves the first group: others that are still being made end, too.
+    void end_the_rest() noexcept;
     template <typename Deliver>
     void deliver_to(uint32_t group_id, Deliver&& deliver);
 
@@ -118,6 +120,7 @@ private:
     std::map<uint32_t, Membership*> groups_ TUTTI_GUARDED_BY(delivery_);
     std::function<void(int)> asked_to_connect_ TUTTI_GUARDED_BY(delivery_);
     std::function<void(int)> gone_ TUTTI_GUARDED_BY(delivery_);
+    bool has_ended_ TUTTI_GUARDED_BY(delivery_) = false;
     std::map<int, Status> losses_ TUTTI_GUARDED_BY(mutex_);
     std::vector<bool> departed_ TUTTI_GUARDED_BY(mutex_);   // from the first group, by rank
     membership::Failure verdict_ TUTTI_GUARDED_BY(mutex_);  // on the first group

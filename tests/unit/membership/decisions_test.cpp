@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <future>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "members.hpp"
+#include "membership/world.hpp"
 
 namespace {
 
@@ -148,9 +150,65 @@ void ranks_that_exclude_different_ones_hear_of_it(void**) {
     auto second = decide(members[1], {.payload = "", .excluded = {0}});
     auto third = decide(members[2], {.payload = ""});
     for (auto* one : {&first, &second, &third}) {
-        TUTTI_EXPECT_ERROR(one->get(), TUTTI_ERR_MISMATCH, "excludes other ranks");
+        TUTTI_EXPECT_ERROR(one->get(), TUTTI_ERR_MISMATCH,
+                           "rank 1 excludes 0 while rank 0 excludes 1");
+    }
+    auto alone = decide(members[2], {.payload = "", .excluded = {1}});
+    auto excluded = decide(members[1], {.payload = ""});
+    auto other = decide(members[0], {.payload = ""});
+    for (auto* one : {&alone, &excluded, &other}) {
+        TUTTI_EXPECT_ERROR(one->get(), TUTTI_ERR_MISMATCH,
+                           "rank 2 excludes 1 while rank 0 excludes none");
     }
     expect_decision(members, {0, 1, 2});
+}
+
+// Some ranks know that they are dead, and others do not.
+void dead_ranks_may_be_excluded_by_some(void**) {
+    Members members(4);
+    members[1].die();
+    members[3].die();
+    for (const size_t rank : {0, 2}) {
+        while (members[rank]->shared_world()->losses().size() < 2) std::this_thread::yield();
+    }
+    auto first = decide(members[0], {.payload = "", .excluded = {1}});
+    auto second = decide(members[2], {.payload = "", .excluded = {3, 1}});
+    assert_true((first.get().members == std::vector{0, 2}));
+    assert_true((second.get().members == std::vector{0, 2}));
+}
+
+void an_excluded_rank_decides_nothing_any_more(void**) {
+    Members members(2);
+    auto first = decide(members[0], {.payload = "", .excluded = {1}});
+    for (int call = 0; call < 2; ++call) {
+        TUTTI_EXPECT_ERROR(decide(members[1], {.payload = ""}).get(), TUTTI_ERR_ABORTED,
+                           "rank 1 was excluded");
+    }
+    assert_true((first.get().members == std::vector{0}));
+}
+
+void a_rank_that_passes_is_heard_and_takes_part_in_the_next_one(void**) {
+    Members members(2);
+    members[1]->decline_decision("no");
+    const Agreed heard = decide(members[0], {.payload = "yes"}).get();
+    assert_true((heard.payloads == std::vector<std::string>{"yes", "no"}));
+    expect_decision(members, {0, 1});
+}
+
+// As by a thread that makes a group while another one destroys the first.
+void leaving_the_world_ends_groups_that_are_being_made(void**) {
+    Members members(2);
+    const uint32_t id = expect_decision(members, {0, 1});
+    Membership made(members[0]->shared_world(), id, {0, 1});
+    auto waiting =
+        std::async(std::launch::async, [&] { return made.decide({.payload = ""}, ample()); });
+    while (waiting.wait_for(std::chrono::milliseconds(5)) != std::future_status::timeout) {
+    }
+    members[0]->leave();
+    TUTTI_EXPECT_ERROR(waiting.get(), TUTTI_ERR_ABORTED, "destroyed");
+    assert_int_equal(made.trouble(1).code, TUTTI_ERR_ABORTED);
+    const Membership late(members[0]->shared_world(), id + 1, {0, 1});
+    assert_int_equal(late.trouble(1).code, TUTTI_ERR_ABORTED);
 }
 
 void ranks_that_have_left_are_not_waited_for(void**) {
@@ -187,7 +245,11 @@ int main() {
         TUTTI_TEST(a_rank_that_leaves_meanwhile_ends_its_own_wait),
         TUTTI_TEST(a_thread_waits_for_another_one_until_its_time_is_up),
         TUTTI_TEST(a_time_out_names_who_has_not_come_and_may_be_tried_again),
+        TUTTI_TEST(a_rank_that_passes_is_heard_and_takes_part_in_the_next_one),
+        TUTTI_TEST(an_excluded_rank_decides_nothing_any_more),
         TUTTI_TEST(an_excluded_rank_is_not_waited_for_and_hears_of_it),
+        TUTTI_TEST(dead_ranks_may_be_excluded_by_some),
+        TUTTI_TEST(leaving_the_world_ends_groups_that_are_being_made),
         TUTTI_TEST(ranks_die_until_one_is_left),
         TUTTI_TEST(ranks_die_while_the_others_decide),
         TUTTI_TEST(ranks_that_exclude_different_ones_hear_of_it),
