@@ -55,6 +55,18 @@ tutti::ShrinkOptions read_shrink(const tutti::Group& group, const int32_t* ranks
     return wanted;
 }
 
+// Reads the arguments. If they are refused, the others' calls fail, which would wait for this rank.
+template <typename Read>
+auto or_decline(tutti::Group& group, const char* function, Read&& read) {
+    group.identity().check_may_wait(function);
+    try {
+        return read();
+    } catch (const tutti::Error& error) {
+        group.decline(function, error.status());
+        throw;
+    }
+}
+
 tutti::Status revoked(const tutti::Group& group, const char* how, const char* reason) {
     std::string message = tutti::cat("rank ", group.rank(), " ", how, " the group");
     if (reason != nullptr && *reason != '\0') message += tutti::cat(": ", reason);
@@ -74,18 +86,21 @@ tutti_status tutti_shrink_group(tutti_group* group, const int32_t* ranks_to_excl
                                 const tutti_shrink_options* options, tutti_group** out_group,
                                 tutti_error* error) {
     return capi::guard(__func__, error, [&] {
-        const capi::GroupPin pin = capi::need_group(group);
-        const auto wanted =
-            read_shrink(*pin, ranks_to_exclude, count, shrink_flags, description, options);
-        const bool is_world = group == TUTTI_GROUP_WORLD;
-        if (is_world && out_group != nullptr) {
-            capi::refuse("out_group is not NULL; TUTTI_GROUP_WORLD is the new group afterwards");
-        }
-        if (!is_world) capi::need_output(out_group, "out_group");
+        tutti_group* const world = group == TUTTI_GROUP_WORLD ? capi::world_handle() : nullptr;
+        const capi::GroupPin pin = capi::need_group(world != nullptr ? world : group);
+        const auto wanted = or_decline(*pin, "shrink_group", [&] {
+            if (world == nullptr) {
+                capi::need_output(out_group, "out_group");
+            } else if (out_group != nullptr) {
+                capi::refuse(
+                    "out_group is not NULL; TUTTI_GROUP_WORLD is the new group afterwards");
+            }
+            return read_shrink(*pin, ranks_to_exclude, count, shrink_flags, description, options);
+        });
         capi::Reserved<tutti_group> slot;
-        auto made = pin->shrink(wanted);
-        if (is_world) return capi::replace_world(slot.publish(std::move(made)));
-        *out_group = slot.publish(std::move(made));
+        tutti_group* const made = slot.publish(pin->shrink(wanted));
+        if (world != nullptr) return capi::replace_world(world, made);
+        *out_group = made;
     });
 }
 
@@ -93,8 +108,10 @@ tutti_status tutti_group_agree(tutti_group* group, uint64_t* flags, int64_t time
                                tutti_error* error) {
     return capi::guard(__func__, error, [&] {
         const capi::GroupPin pin = capi::need_group(group);
-        capi::need_output(flags, "flags");
-        capi::check_timeout(timeout_ms, "timeout_ms");
+        or_decline(*pin, "group_agree", [&] {
+            capi::need_output(flags, "flags");
+            capi::check_timeout(timeout_ms, "timeout_ms");
+        });
         *flags = pin->agree(*flags, timeout_ms);
     });
 }

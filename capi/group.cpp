@@ -261,6 +261,16 @@ void replace_world(tutti_group* made) {
     release(world.exchange(made));
 }
 
+void replace_world(tutti_group* before, tutti_group* made) {
+    if (world.compare_exchange_strong(before, made)) return release(before);
+    release(made);
+    throw Refusal(TUTTI_ERR_ABORTED, "the default group was destroyed or replaced meanwhile");
+}
+
+tutti_group* world_handle() noexcept {
+    return world;
+}
+
 void make_world(const tutti_group_options* options) {
     init_world(nullptr, nullptr, nullptr, -1, -1, options);
 }

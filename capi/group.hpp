@@ -52,6 +52,11 @@ GroupOptions read_first_group(const char* backend, const char* description, cons
 // The default group is that one from now on. The one before, if there was one, is released; if the
 // new one was made from it, it stays as the first of the tree, and they end together.
 void replace_world(tutti_group* made);
+// The same, but throws ABORTED and releases the new one if the default group is not `before` any
+// more: another thread has destroyed it.
+void replace_world(tutti_group* before, tutti_group* made);
+// The handle behind TUTTI_GROUP_WORLD; null: there is none.
+[[nodiscard]] tutti_group* world_handle() noexcept;
 
 // By "env://", with the backend that tutti_init_process_group chooses.
 void make_world(const tutti_group_options* options);

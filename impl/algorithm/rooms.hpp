@@ -45,7 +45,7 @@ private:
     size_t kept_bytes_ TUTTI_GUARDED_BY(mutex_) = 0;
 };
 
-// Those of this process.
+// The rooms of this process.
 Rooms& rooms();
 
 }  // namespace tutti

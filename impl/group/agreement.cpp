@@ -112,8 +112,7 @@ uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadlin
 Status have_not_called(const StepTimedOut& absence, const std::string& function, int own_rank) {
     const std::vector<int>& missing = absence.missing;
     const bool is_late = std::ranges::find(missing, own_rank) != missing.end();
-    Status status =
-        awaited_in_vain(missing, cat("called ", function, is_late ? " in time" : ""));
+    Status status = awaited_in_vain(missing, cat("called ", function, is_late ? " in time" : ""));
     status.message = cat(is_late ? "others" : cat("rank ", own_rank), " ", status.message);
     return status;
 }

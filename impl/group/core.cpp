@@ -78,9 +78,13 @@ std::string GroupCore::others_lost(const Status& status) const {
 }
 
 void GroupCore::abandon(const Status& cause) noexcept {
-    if (!life.fail(cause, cause)) return;
-    membership->report(cause);
-    end_calls(cause);
+    try {
+        const InFlight entry(life, "abandon", InFlight::Of::Any);
+        if (!life.fail(cause, cause)) return;
+        membership->report(cause);
+        end_calls(cause);
+    } catch (const Error&) {  // destroyed meanwhile
+    }
 }
 
 void GroupCore::revoke(const Status& cause) noexcept {

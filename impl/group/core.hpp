@@ -79,8 +79,9 @@ public:
     Status fail(Status status, const Fingerprint& call, uint64_t sequence,
                 bool had_begun = true) noexcept;
     // Nor for a reason that its user has found; collectives before the present one may end well.
+    // Nothing if the group has failed before or is destroyed meanwhile.
     void abandon(const Status& cause) noexcept;
-    // The same, and all collectives end.
+    // The same, and all collectives end. Within a call of the group.
     void revoke(const Status& cause) noexcept;
     // The call and the group go in front of the message, and if a lost rank is to blame, the others
     // that are lost go behind it.

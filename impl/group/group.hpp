@@ -130,6 +130,10 @@ public:
     void decline(const SplitOptions& options, const Status& why) noexcept {
         splitting_.decline(options, why);
     }
+    // The same for shrink() and agree(), "shrink_group" and "group_agree".
+    void decline(const char* function, const Status& why) noexcept {
+        survivors_.decline(function, why);
+    }
     [[nodiscard]] const GroupTree& tree() const { return *tree_; }
     // The group at the root of the tree; this one if it was made from none.
     [[nodiscard]] std::shared_ptr<Group> first() { return first_ ? first_ : shared_from_this(); }

@@ -232,7 +232,10 @@ std::optional<std::string> ListedMeeting::await(const std::string& key, int rank
         if (!store.check(Store::Keys(&key, 1), next_look())) return std::nullopt;
         return store.get(key, answer_by());
     } catch (const Error& error) {
-        if (store.has_lost_server()) throw Error(lost(rank, error.status()));
+        if (store.has_lost_server()) {
+            look_for_objection();  // it may have ended because of that
+            throw Error(lost(rank, error.status()));
+        }
         if (error.status().code == TUTTI_ERR_TIMEOUT) return std::nullopt;
         throw;
     }

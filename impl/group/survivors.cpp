@@ -31,6 +31,38 @@ void Survivors::check_may_call(const char* function) const {
     check_has_membership(group_.identity, function);
 }
 
+// The members of a decision must have made the same call. A decision that was under way when an
+// earlier call of this rank timed out has that call's words.
+void Survivors::compare(const Membership::Agreed& agreed, const std::vector<CallOfMany>& calls,
+                        const CallOfMany& own, const std::vector<int>& excluded) const {
+    const int rank = group_.identity.rank;
+    const auto place = std::ranges::find(agreed.members, rank) - agreed.members.begin();
+    const CallOfMany& counted = calls[static_cast<size_t>(place)];
+    const bool has_excluded = std::ranges::any_of(excluded, [&](int one) {
+        return std::ranges::find(agreed.members, one) != agreed.members.end();
+    });
+    if (!own.accepts(counted) || has_excluded) {
+        throw Error(TUTTI_ERR_MISMATCH,
+                    cat("an earlier call of rank ", rank, ", ", counted.function,
+                        ", has ended only now, with other arguments; call again"),
+                    rank);
+    }
+    for (size_t at = 0; at < calls.size(); ++at) {
+        const auto& [function, argument, refusal] = calls[at];
+        if (!refusal.empty()) {
+            throw Error(TUTTI_ERR_MISMATCH,
+                        cat("rank ", agreed.members[at], " called ", function,
+                            " with an argument that was refused: ", refusal),
+                        agreed.members[at]);
+        }
+        if (function == calls.front().function) continue;
+        throw Error(TUTTI_ERR_MISMATCH,
+                    cat("rank ", agreed.members[at], " called ", function, " while rank ",
+                        agreed.members.front(), " called ", calls.front().function),
+                    agreed.members[at]);
+    }
+}
+
 Membership::Agreed Survivors::decide(const CallOfMany& own, const std::vector<int>& excluded,
                                      uint32_t new_groups, const Deadline& deadline) {
     Membership::Agreed agreed;
@@ -40,16 +72,11 @@ Membership::Agreed Survivors::decide(const CallOfMany& own, const std::vector<in
     } catch (const StepTimedOut& absence) {
         throw Error(have_not_called(absence, own.function, group_.identity.rank));
     }
-    const std::string first = CallOfMany::decode(agreed.payloads.front()).function;
-    for (size_t at = 0; at < agreed.payloads.size(); ++at) {
-        auto [function, argument] = CallOfMany::decode(agreed.payloads[at]);
-        if (function != first) {
-            throw Error(TUTTI_ERR_MISMATCH,
-                        cat("rank ", agreed.members[at], " called ", function, " while rank ",
-                            agreed.members.front(), " called ", first),
-                        agreed.members[at]);
-        }
-        agreed.payloads[at] = std::move(argument);
+    std::vector<CallOfMany> calls;
+    for (const std::string& payload : agreed.payloads) calls.push_back(CallOfMany::decode(payload));
+    compare(agreed, calls, own, excluded);
+    for (size_t at = 0; at < calls.size(); ++at) {
+        agreed.payloads[at] = std::move(calls[at].argument);
     }
     return agreed;
 }
@@ -170,6 +197,7 @@ private:
         std::optional<Status> why_not;
         for (int rank = 0; rank < parts.identity.size; ++rank) {
             Status vote = Vote::decode(agreed.payloads[static_cast<size_t>(rank)]).why_not;
+            if (vote.rank >= parts.identity.size) vote.rank = rank;
             const bool is_at_fault = vote.rank < 0 || vote.rank == rank;
             if (vote.ok() || (why_not && !is_at_fault)) continue;
             vote.rank = in_old_group(parts, is_at_fault ? rank : vote.rank);
@@ -208,16 +236,39 @@ private:
     const Deadline deadline_;
 };
 
+Status Survivors::end_by_this_rank(const char* how) const {
+    return {TUTTI_ERR_ABORTED, group_.identity.rank, 0,
+            cat("rank ", group_.identity.rank, " ", how)};
+}
+
 GroupParts Survivors::shrink(const ShrinkOptions& options) {
     check_may_call(Shrinking::function);
-    const auto ended = [this](const char* how) {
-        return Status{TUTTI_ERR_ABORTED, group_.identity.rank, 0,
-                      cat("rank ", group_.identity.rank, " ", how)};
-    };
-    if (options.ends_calls) group_.revoke(ended("ends the group, to shrink it"));
+    if (options.ends_calls) {
+        const InFlight entry(group_.life, Shrinking::function, InFlight::Of::Any);
+        group_.revoke(end_by_this_rank("ends the group, to shrink it"));
+    }
     GroupParts parts = Shrinking(*this, options).run();
-    group_.revoke(ended("has shrunk the group, and goes on in the new one"));
+    end_old_group();
     return parts;
+}
+
+// No rank of the new group decides anything in the old one any more.
+void Survivors::end_old_group() noexcept {
+    const Status cause = end_by_this_rank("has shrunk the group, and goes on in the new one");
+    try {
+        const InFlight entry(group_.life, Shrinking::function, InFlight::Of::Any);
+        group_.revoke(cause);
+        group_.membership->end_decisions(cause);
+    } catch (const Error&) {  // destroyed meanwhile
+    }
+}
+
+void Survivors::decline(const char* function, const Status& why) noexcept {
+    try {
+        const InFlight entry(group_.life, function, InFlight::Of::Any);
+        group_.membership->decline_decision(CallOfMany{function, "", why.message}.encode());
+    } catch (const Error&) {  // destroyed meanwhile
+    }
 }
 
 }  // namespace tutti

@@ -31,10 +31,17 @@ public:
     GroupParts shrink(const ShrinkOptions& options);
     // The bits that all ranks have set that live, the same on all of them.
     uint64_t agree(uint64_t flags, int64_t timeout_ms);
+    // This rank cannot call that function, for its arguments: the others' calls fail. Does not
+    // wait.
+    void decline(const char* function, const Status& why) noexcept;
 
 private:
     class Shrinking;
     void check_may_call(const char* function) const;
+    [[nodiscard]] Status end_by_this_rank(const char* how) const;
+    void end_old_group() noexcept;
+    void compare(const Membership::Agreed& agreed, const std::vector<CallOfMany>& calls,
+                 const CallOfMany& own, const std::vector<int>& excluded) const;
     // The arguments of all in the place of their payloads.
     Membership::Agreed decide(const CallOfMany& own, const std::vector<int>& excluded,
                               uint32_t new_groups, const Deadline& deadline);

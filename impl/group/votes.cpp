@@ -7,8 +7,12 @@
 namespace tutti {
 
 CallOfMany CallOfMany::decode(const std::string& text) {
-    const size_t end = text.find('\n');
-    return {text.substr(0, end), end == std::string::npos ? "" : text.substr(end + 1)};
+    std::istringstream lines(text);
+    CallOfMany call;
+    std::getline(lines, call.function);
+    std::getline(lines, call.argument);
+    std::getline(lines, call.refusal, '\0');
+    return call;
 }
 
 std::string ShrinkTerms::encode() const {
@@ -30,7 +34,9 @@ Vote Vote::decode(const std::string& text) {
     std::istringstream fields(text);
     int code = TUTTI_OK;
     Vote vote;
-    fields >> code >> vote.why_not.rank >> vote.why_not.system_errno;
+    if (!(fields >> code >> vote.why_not.rank >> vote.why_not.system_errno)) {
+        return {{TUTTI_ERR_NETWORK, -1, 0, cat("its answer is \"", text, "\"")}};
+    }
     fields.get();
     vote.why_not.code = static_cast<tutti_status>(code);
     std::getline(fields, vote.why_not.message, '\0');

@@ -12,9 +12,17 @@ namespace tutti {
 struct CallOfMany {
     std::string function;
     std::string argument;
+    std::string refusal{};  // why the rank takes no part, for its arguments; empty: it does
 
-    [[nodiscard]] std::string encode() const { return function + "\n" + argument; }
+    [[nodiscard]] std::string encode() const { return function + "\n" + argument + "\n" + refusal; }
     static CallOfMany decode(const std::string& text);
+    // Whether a decision that counts the words of an earlier call of this rank is one for this
+    // call. A rank may have learned more of a group that it shrinks.
+    [[nodiscard]] bool accepts(const CallOfMany& earlier) const {
+        const bool may_differ = function == "shrink_group";
+        return function == earlier.function && earlier.refusal.empty() &&
+               (may_differ || argument == earlier.argument);
+    }
 };
 
 // The argument of a shrink.

@@ -1,6 +1,9 @@
 /* tutti/failure.h between ranks that are threads, none of which dies: shrinking, agreeing,
  * revoking, aborting, and the work of a failure. The first argument is the backend. */
+#include <pthread.h>
+
 #include "on_ranks.h"
+#include "support/sanitizers.h"
 
 enum { SHORT_MS = 200 };
 
@@ -105,7 +108,11 @@ static void go_on_without_rank_1(rank_context* me) {
     if (me->rank == 1) {
         RANK_STATUS(me, tutti_barrier(me->group, NULL, NULL, &me->error), TUTTI_ERR_ABORTED);
         RANK_SAYS(me, "has shrunk the group");
-        RANK_STATUS(me, shrink(me, NULL, 0, 0, &three), TUTTI_ERR_ABORTED);
+        uint64_t flags = 1;
+        for (int call = 0; call < 2; ++call) { /* it waits for nobody */
+            RANK_STATUS(me, shrink(me, NULL, 0, 0, &three), TUTTI_ERR_ABORTED);
+            RANK_STATUS(me, tutti_group_agree(me->group, &flags, 0, &me->error), TUTTI_ERR_ABORTED);
+        }
         return;
     }
     RANK_OK(me, shrink(me, &excluded, 1, TUTTI_SHRINK_DEFAULT, &three));
@@ -115,6 +122,9 @@ static void go_on_without_rank_1(rank_context* me) {
     RANK_OK(me, tutti_get_process_group_ranks(three, members, 3, &me->error));
     RANK_EXPECT(me, members[0] == 0 && members[1] == 2 && members[2] == 3);
     RANK_STATUS(me, tutti_barrier(me->group, NULL, NULL, &me->error), TUTTI_ERR_ABORTED);
+    uint64_t flags = 1;
+    RANK_STATUS(me, tutti_group_agree(me->group, &flags, 0, &me->error), TUTTI_ERR_ABORTED);
+    RANK_SAYS(me, "has shrunk the group");
     RANK_EXPECT(me, rank_sum(me, three, me->rank) == 5);
     /* It is a group like any other. */
     tutti_group* inner = NULL;
@@ -266,9 +276,90 @@ static void exclude_different_ranks(rank_context* me) {
     await_all(me);
     if (me->rank < 2) {
         RANK_STATUS(me, shrink(me, &excluded, 1, 0, &group), TUTTI_ERR_MISMATCH);
-        RANK_EXPECT(me, group == NULL);
+        RANK_SAYS(me, "rank 1 excludes 3 while rank 0 excludes 2");
+        RANK_EXPECT(me, group == NULL && me->error.rank == 1);
+        rank_tell(me, me->rank == 0 ? "0 has seen" : "1 has seen");
     }
+    rank_await(me, "0 has seen"); /* those that have left may be excluded by some */
+    rank_await(me, "1 has seen");
     RANK_OK(me, tutti_group_revoke(me->group, NULL, &me->error));
+}
+
+static void exclude_who_has_left(rank_context* me) {
+    const int32_t both[] = {2, 3};
+    tutti_group *four = NULL, *pair = NULL;
+    RANK_OK(me, tutti_new_group(me->group, NULL, 0, NULL, NULL, NULL, &four, &me->error));
+    if (me->rank > 1) {
+        RANK_OK(me, tutti_destroy_process_group(four, NULL, &me->error));
+        rank_tell(me, me->rank == 2 ? "2 has left" : "3 has left");
+    } else {
+        rank_await(me, "2 has left");
+        rank_await(me, "3 has left");
+        /* Rank 0 excludes none, and rank 1 rank 2. */
+        RANK_OK(me, tutti_shrink_group(four, both, me->rank, TUTTI_SHRINK_ABORT, NULL, NULL, &pair,
+                                       &me->error));
+        RANK_EXPECT(me, rank_sum(me, pair, 1) == 2);
+        tutti_group_release(pair);
+    }
+    tutti_group_release(four);
+}
+
+static void ranks_that_are_not_there_may_be_excluded_by_some(void** state) {
+    (void)state;
+    RUN(4, exclude_who_has_left);
+}
+
+static void decline_agreement(rank_context* me) {
+    uint64_t flags = 7;
+    tutti_group* group = NULL;
+    if (me->rank == 1) {
+        RANK_REFUSES(me, tutti_group_agree(me->group, NULL, 0, &me->error), "flags is NULL");
+        RANK_REFUSES(me, shrink(me, &me->rank, 1, 0, &group), "this rank");
+    } else {
+        RANK_STATUS(me, tutti_group_agree(me->group, &flags, 0, &me->error), TUTTI_ERR_MISMATCH);
+        RANK_SAYS(me, "rank 1 called group_agree with an argument that was refused: flags is NULL");
+        RANK_EXPECT(me, me->error.rank == 1);
+        RANK_STATUS(me, shrink(me, NULL, 0, 0, &group), TUTTI_ERR_MISMATCH);
+        RANK_SAYS(me, "rank 1 called shrink_group with an argument that was refused");
+    }
+    RANK_OK(me, tutti_group_agree(me->group, &flags, 0, &me->error));
+    RANK_EXPECT(me, flags == 7 && group == NULL);
+}
+
+static void an_argument_of_one_rank_that_is_refused_fails_the_others_calls(void** state) {
+    (void)state;
+    RUN(2, decline_agreement);
+}
+
+static tutti_group* shared;
+
+static void* shrink_shared(void* unused) {
+    tutti_group* group = NULL;
+    if (tutti_shrink_group(shared, NULL, 0, TUTTI_SHRINK_ABORT, NULL, NULL, &group, NULL) ==
+        TUTTI_OK)
+        tutti_group_release(group);
+    return unused;
+}
+
+static void* destroy_shared(void* unused) {
+    tutti_destroy_process_group(shared, NULL, NULL);
+    return unused;
+}
+
+static void a_group_can_be_shrunk_while_another_thread_destroys_it(void** state) {
+    (void)state;
+    for (int turn = 0; turn < (SANITIZED ? 50 : 300); ++turn) {
+        tutti_store* store = NULL;
+        pthread_t shrinks, destroys;
+        EXPECT_OK(tutti_hash_store_create(&store, &error));
+        EXPECT_OK(tutti_group_create(backend, store, NULL, 0, 1, NULL, &shared, &error));
+        assert_int_equal(pthread_create(&shrinks, NULL, shrink_shared, NULL), 0);
+        assert_int_equal(pthread_create(&destroys, NULL, destroy_shared, NULL), 0);
+        pthread_join(shrinks, NULL);
+        pthread_join(destroys, NULL);
+        tutti_group_release(shared);
+        tutti_store_release(store);
+    }
 }
 
 static void call_different_functions(rank_context* me) {
@@ -346,6 +437,9 @@ int main(int count, char** arguments) {
         TEST(a_work_of_failure_ends_with_its_group),
         TEST(too_few_ranks_make_no_group_and_may_try_again),
         TEST(different_calls_are_mismatches),
+        TEST(ranks_that_are_not_there_may_be_excluded_by_some),
+        TEST(an_argument_of_one_rank_that_is_refused_fails_the_others_calls),
+        TEST(a_group_can_be_shrunk_while_another_thread_destroys_it),
         TEST(a_rank_that_does_not_call_is_named_at_the_timeout),
         TEST(the_default_group_is_the_new_one_afterwards),
     };

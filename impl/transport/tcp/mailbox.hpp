@@ -96,11 +96,11 @@ public:
     // Throws why there shall be no more posts in that slot.
     void check_not_aborted(Slot slot) const;
 
-    // That rank has left, and nothing more comes from it.
+    // The rank has left, and nothing more comes from it.
     void lose(int peer) noexcept;
     [[nodiscard]] bool is_gone(int peer) const;
     [[nodiscard]] Status why_gone(int peer) const;
-    // That rank's connection has gone.
+    // The rank's connection has ended.
     void forget(const Link& link) noexcept;
 
     [[nodiscard]] Tagged& tagged() { return tagged_; }

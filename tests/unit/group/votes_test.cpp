@@ -8,10 +8,21 @@ namespace {
 using namespace tutti;
 
 void a_call_has_its_argument(void**) {
-    const auto call = CallOfMany::decode(CallOfMany{"shrink_group", "1 3\n"}.encode());
+    const auto call = CallOfMany::decode(CallOfMany{"shrink_group", "1 3", "no\nflags"}.encode());
     assert_string_equal(call.function.c_str(), "shrink_group");
-    assert_string_equal(call.argument.c_str(), "1 3\n");
+    assert_string_equal(call.argument.c_str(), "1 3");
+    assert_string_equal(call.refusal.c_str(), "no\nflags");
     assert_string_equal(CallOfMany::decode("agree").argument.c_str(), "");
+    assert_string_equal(CallOfMany::decode("agree").refusal.c_str(), "");
+}
+
+void an_earlier_call_counts_only_if_it_is_the_same(void**) {
+    const CallOfMany agrees{"group_agree", "5"};
+    assert_true(agrees.accepts({"group_agree", "5"}));
+    assert_false(agrees.accepts({"group_agree", "4"}));
+    assert_false(agrees.accepts({"shrink_group", "5"}));
+    assert_false(agrees.accepts({"group_agree", "5", "flags is NULL"}));
+    assert_true((CallOfMany{"shrink_group", "0 1"}.accepts({"shrink_group", "1 1"})));
 }
 
 void the_terms_of_a_shrink_come_back(void**) {
@@ -30,6 +41,7 @@ void a_vote_says_why_not(void**) {
     assert_int_equal(read.rank, why_not.rank);
     assert_int_equal(read.system_errno, why_not.system_errno);
     assert_string_equal(read.message.c_str(), why_not.message.c_str());
+    assert_int_equal(Vote::decode("all came").why_not.code, TUTTI_ERR_NETWORK);
 }
 
 }  // namespace
@@ -38,6 +50,7 @@ int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(a_call_has_its_argument),
         TUTTI_TEST(a_vote_says_why_not),
+        TUTTI_TEST(an_earlier_call_counts_only_if_it_is_the_same),
         TUTTI_TEST(the_terms_of_a_shrink_come_back),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
