@@ -18,8 +18,9 @@ contains
   !> and not excluded calls it. `ranks_to_exclude`, the same on all of them, shall not be members
   !> though they may be alive. All get the same group, or all get an error and may call again. The
   !> ranks keep their order. Afterwards calls on `group` fail with TUTTI_ERR_ABORTED, on the
-  !> excluded ranks as well; it is still to be destroyed and released. Of the world, `new_group` is
-  !> TUTTI_GROUP_WORLD, which is the new group then.
+  !> excluded ranks as well. If it was made from another group, destroy it any time; if it is a first
+  !> one, the new group belongs to it, so destroy it last. Of the world, `new_group` is
+  !> TUTTI_GROUP_WORLD, which is the new group then. `new_group` and `group` are two variables.
   !>
   !> With `abort` running calls of the group end first, on all ranks. If fewer ranks than `min_size`
   !> (absent: 1) are left, no group is made. `timeout_ms` is for making the group.
@@ -90,8 +91,9 @@ contains
   end subroutine
 
   !> Ends the calls of this rank on the group at once, with TUTTI_ERR_ABORTED, and waits for no other
-  !> rank. When it returns they use no array any more. Those of the other ranks fail as with
-  !> tutti_group_revoke. Does nothing if the group has failed before.
+  !> rank. An array is the caller's again when its call or work has ended, which takes milliseconds.
+  !> Those of the other ranks fail as with tutti_group_revoke. Does nothing if the group has failed
+  !> before.
   wrap tutti_group_abort(group)
 
   !> A work that ends when the group cannot go on: its failure says why, and names the rank. So a

@@ -115,8 +115,9 @@ func (g *Group) Revoke(reason string) error {
 }
 
 // Abort ends the operations of this rank on the group at once, with [ErrAborted], and waits for no
-// other rank. When it returns they use no buffer any more. Those of the other ranks fail as with
-// [Group.Revoke]. It does nothing if the group has failed before.
+// other rank. A buffer is the caller's again when its call or work has ended, which takes
+// milliseconds. Those of the other ranks fail as with [Group.Revoke]. It does nothing if the group
+// has failed before.
 func (g *Group) Abort() error {
 	return attempt(func(e *raw.Tutti_error) int32 { return raw.Tutti_group_abort(g.handle(), e) })
 }

@@ -42,28 +42,32 @@ TUTTI_API void tutti_shrink_options_init(tutti_shrink_options* options, size_t s
  *  failed, needs no store, and survives deaths during the call, also of rank 0. Every rank that is
  *  alive and not excluded calls it. They all get the same group, or all get an error and may call
  *  again. The ranks keep their order. Afterwards calls on `group` fail with ABORTED, on excluded
- *  ranks as well; still destroy and release it. Everything works in the new group: calls, groups
- *  made from it, meshes, reducers, and further shrinking. It ends at the latest with the default
- *  group, or the group from tutti_group_create, that `group` was made from.
+ *  ranks as well. Everything works in the new group: calls, groups made from it, meshes, reducers,
+ *  and further shrinking. It ends at the latest with the first group of all, the default group or
+ *  one from tutti_group_create. If `group` is that one, destroy it last; else destroy it any time.
  *  @param group             the group to shrink
  *  @param ranks_to_exclude  `count` ranks of `group` that shall not be members though they may be
  *                           alive; the same on all ranks that call. Ranks that died or left are
  *                           excluded anyway. NULL: none
  *  @param count             0 or more; 0 if `ranks_to_exclude` is NULL
- *  @param shrink_flags      TUTTI_SHRINK_DEFAULT or TUTTI_SHRINK_ABORT
+ *  @param shrink_flags      TUTTI_SHRINK_DEFAULT or TUTTI_SHRINK_ABORT, which is a failure of the
+ *                           group, so that a healthy one is not refused
  *  @param description       name of the new group in errors, copied; NULL: that of `group`, and the
  *                           new size
  *  @param options           NULL: defaults
  *  @param out_group         receives an owned group; NULL if `group` is TUTTI_GROUP_WORLD:
  *                           TUTTI_GROUP_WORLD is the new group then, and the old one ends with it
  *  @param error             NULL, or filled in if the call fails
- *  Blocks:  until all ranks that are alive and not excluded have called, up to the timeout
+ *  Blocks:  until all ranks that are alive and not excluded have called, up to the timeout, and 10
+ *           seconds longer if the coordinator does not answer
  *  Threads: any, one at a time for each `group`
  *  Fails:   INVALID_ARGUMENT (also: no rank of a healthy group is lost or excluded),
  *           INVALID_HANDLE; ABORTED (on a rank that the others exclude or took for dead; fewer
- *           ranks than min_size are left); MISMATCH (the ranks exclude different ones, or call
- *           different functions); TIMEOUT (names the ranks that have not called); UNSUPPORTED
- *           (ranks of another library); errors of opening the new group's backend
+ *           ranks than min_size are left; `group` was shrunk before, or destroyed meanwhile);
+ *           MISMATCH (the ranks exclude different ones, or call different functions; arguments of
+ *           a rank were refused; this rank made another such call before, which timed out here and
+ *           counts on the others: call again); TIMEOUT (names the ranks that have not called);
+ *           UNSUPPORTED (ranks of another library); errors of opening the new group's backend
  *  Source:  torch.distributed.distributed_c10d.shrink_group
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_shrink_group(tutti_group* group, const int32_t* ranks_to_exclude,
@@ -81,11 +85,12 @@ TUTTI_API tutti_status tutti_shrink_group(tutti_group* group, const int32_t* ran
  *  @param flags       the bits that this rank sets; receives those that all have set
  *  @param timeout_ms  0: the group's timeout
  *  @param error       NULL, or filled in if the call fails
- *  Blocks:  until all ranks that are alive have called, up to the timeout
+ *  Blocks:  until all ranks that are alive have called, up to the timeout, and 10 seconds longer if
+ *           the coordinator does not answer
  *  Threads: any, one at a time for each `group`, in one order with tutti_shrink_group
- *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; ABORTED (on a rank that the others took for dead);
- *           MISMATCH (the ranks call different functions); TIMEOUT (names the ranks that have not
- *           called); UNSUPPORTED (ranks of another library)
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE; ABORTED (on a rank that the others took for dead;
+ *           `group` was shrunk or destroyed); MISMATCH (as with tutti_shrink_group); TIMEOUT (names
+ *           the ranks that have not called); UNSUPPORTED (ranks of another library)
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_group_agree(tutti_group* group, uint64_t* flags, int64_t timeout_ms,
                                          tutti_error* error);
@@ -172,7 +177,8 @@ TUTTI_API tutti_status tutti_get_reconfigure_handle(tutti_bytes** out_handle, tu
  *  Fails:   as tutti_group_create; INVALID_ARGUMENT (also: a handle that is none, or occurs twice;
  *           this process is not listed; it has used the id before), MISMATCH (processes list
  *           different ones; shows both), PEER_LOST and NETWORK (name a listed process that has
- *           ended), TIMEOUT (names those that have not called)
+ *           ended), TIMEOUT (names those that have not called). The rank of an error is the index
+ *           in `handles`
  *  Source:  torch.distributed.distributed_c10d._reconfigure
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_group_reconfigure(tutti_group* group, uint64_t id,

@@ -89,8 +89,8 @@ revoke(group::Group = WORLD, reason = nothing) =
     abort(group = WORLD)
 
 Ends the operations of this rank on the group at once, with an `AbortedError`, and waits for no other
-rank. When it returns they use no array any more. Those of the other ranks fail as with `revoke`.
-Does nothing if the group has failed before.
+rank. An array is the caller's again when its call or work has ended, which takes milliseconds. Those
+of the other ranks fail as with `revoke`. Does nothing if the group has failed before.
 """
 abort(group::Group = WORLD) = call_waiting(Raw.tutti_group_abort, group)
 

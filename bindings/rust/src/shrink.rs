@@ -42,9 +42,10 @@ impl Group {
     /// their order.
     ///
     /// Afterwards calls on this group fail with [`Status::ABORTED`](crate::Status::ABORTED), on the
-    /// excluded ranks as well; it is still to be destroyed. The group of all ranks is another one
-    /// afterwards: what is returned, and every [`world`](crate::world) there is, have its rank and
-    /// size then.
+    /// excluded ranks as well. If it was made from another group, destroy it any time; if it is a
+    /// first one, the new group belongs to it, so destroy it last. The group of all ranks is another
+    /// one afterwards: what is returned, and every [`world`](crate::world) there is, have its rank
+    /// and size then.
     pub fn shrink(&self, ranks_to_exclude: &[usize], options: &ShrinkOptions<'_>) -> Result<Group> {
         let excluded = c_ranks(ranks_to_exclude, "ranks_to_exclude")?;
         let description = c_text_or_null(options.description, "options.description")?;
@@ -90,9 +91,9 @@ impl Group {
     }
 
     /// Ends the operations of this rank on the group at once, with
-    /// [`Status::ABORTED`](crate::Status::ABORTED), and waits for no other rank. When it returns they
-    /// use no memory any more. Those of the other ranks fail as with [`Group::revoke`]. Does nothing
-    /// if the group has failed before.
+    /// [`Status::ABORTED`](crate::Status::ABORTED), and waits for no other rank. Memory is free again
+    /// when its operation has ended, which takes milliseconds. Those of the other ranks fail as with
+    /// [`Group::revoke`]. Does nothing if the group has failed before.
     pub fn abort(&self) -> Result<()> {
         check(|error| unsafe { raw::tutti_group_abort(self.raw(), error) })
     }

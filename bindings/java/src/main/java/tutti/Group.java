@@ -151,7 +151,8 @@ public final class Group extends AsyncCalls {
      *  without a store; ranks may also die during the call. Every rank that is alive and not
      *  excluded calls it. All get the same group, or all get an error and may call again. The ranks
      *  keep their order. Afterwards calls on this group fail with {@link Status#ABORTED}, on the
-     *  excluded ranks as well; it is still to be closed. The default group is another one
+     *  excluded ranks as well. If it was made from another group, close it any time; if it is a first
+     *  one, the new group belongs to it, so close it last. The default group is another one
      *  afterwards: each object of it goes on to work, with a new rank and size.
      *  @param ranksToExclude  of this group, which shall not be members though they may be alive,
      *                         the same on all ranks that call; null: none. Ranks that died or left
@@ -225,8 +226,9 @@ public final class Group extends AsyncCalls {
     }
 
     /** Ends the operations of this rank on the group at once, with {@link Status#ABORTED}, and waits
-     *  for no other rank. When it returns they use no buffer any more. Those of the other ranks fail
-     *  as with {@link #revoke}. Does nothing if the group has failed before. */
+     *  for no other rank. A buffer is the caller's again when its call or work has ended, which takes
+     *  milliseconds. Those of the other ranks fail as with {@link #revoke}. Does nothing if the group
+     *  has failed before. */
     public void abort() {
         core.act((arena, group) -> Raw.tutti_group_abort(group, arena.error()));
     }
