@@ -18,6 +18,10 @@ fakes = [  # verdict, script
     ("wrong", "echo 'trial 3, rank 0: TUTTI_ERR_TIMEOUT'; kill -SEGV $$"),
     ("wrong", "exit 1"),
     ("timeout", "echo 'a.c:7: rank 1 of 2: barrier: TUTTI_ERR_TIMEOUT: timed out'; exit 1"),
+    ("timeout", "echo 'ERROR: an exception left the test: timed out waiting for rank 0'; "
+                "echo '[  ERROR   ] --- [   LINE   ] --- support/unit.hpp:37: error: Failure!'; exit 1"),
+    ("wrong", "echo 'ERROR: an exception left the test: rank 0 died'; "
+              "echo '[  ERROR   ] --- [   LINE   ] --- support/unit.hpp:37: error: Failure!'; exit 1"),
     ("timeout", "echo 'rank 0 of 2: TUTTI_ERR_TIMEOUT'; echo 'rank 1 of 2: TUTTI_ERR_ABORTED rank 0"
                 " gave up'; kill -ABRT $$"),
     ("hung", "echo 'still waiting: somebody hangs'; exit 1"),
