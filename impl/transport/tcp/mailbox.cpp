@@ -80,11 +80,16 @@ void Mailbox::withdraw(Arrival& arrival) noexcept {
     arrival.data.reset();
 }
 
+// Those behind it in its slot go, too: a receive for it would take the next one instead. Tagged ones
+// are matched elsewhere, and keep their places there.
 template <typename Chosen>
 void Mailbox::remove_if(Chosen&& chosen) {
+    std::set<std::pair<int, uint64_t>> broken;
     for (auto next = arrivals_.begin(); next != arrivals_.end();) {
         Arrival& one = *next++;
-        if (!chosen(one)) continue;
+        const bool is_behind = !one.is_tagged() && broken.contains({one.peer, one.slot});
+        if (!is_behind && !chosen(one)) continue;
+        broken.emplace(one.peer, one.slot);
         if (one.is_tagged() && one.is_whole) {
             withdraw(one);
         } else {

@@ -205,6 +205,28 @@ void a_link_that_closes_releases_all_requests(void** /*state*/) {
     for (const TcpMessage* const one : all) assert_int_equal(one->ends(), 1);
 }
 
+// The second message has come whole, but the data of the first one will not: no receive may take
+// the second in its place.
+void what_came_behind_a_lost_offer_is_lost_with_it(void** /*state*/) {
+    TcpRanks ranks;
+    const Slot slot = Slot::payload(1);
+    const Slot other = Slot::payload(2);
+    TcpMessage offered(true, eager_bytes + 1), behind(true, 100), whole(true, 100);
+    for (TcpMessage* const one : {&offered, &behind}) ranks.there.post(*one, slot);
+    ranks.there.post(whole, other);
+    while (ranks.there.advance() || ranks.here.advance()) {
+    }
+    ranks.here.link().close("its process died");
+    TcpMessage first(false, eager_bytes + 1), second(false, 100), third(false, 100);
+    for (TcpMessage* const one : {&first, &second}) ranks.here.post(*one, slot);
+    ranks.here.post(third, other);
+    assert_int_equal(first.ends() + second.ends(), 0);
+    assert_int_equal(third.ends(), 1);
+    assert_true(third.transfer.status.ok());
+    ranks.here.end();
+    ranks.there.end();
+}
+
 void a_closed_link_sends_nothing(void** /*state*/) {
     TcpRanks ranks;
     ranks.here.link().close("");
@@ -228,6 +250,7 @@ int main() {
         TUTTI_TEST(an_end_inside_a_head_or_a_message_is_none_between_messages),
         TUTTI_TEST(a_link_that_closes_releases_all_requests),
         TUTTI_TEST(a_closed_link_sends_nothing),
+        TUTTI_TEST(what_came_behind_a_lost_offer_is_lost_with_it),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
