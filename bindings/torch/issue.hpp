@@ -1,0 +1,81 @@
+// How a call is made: at once, or with a work. Included by the files that have the calls.
+#pragma once
+
+#include <ATen/record_function.h>
+
+#include <utility>
+
+#include "backend.hpp"
+#include "stream.hpp"
+
+namespace tutti_torch {
+
+inline tutti_call_options call_options(Milliseconds timeout, const Operands& operands) {
+    tutti_call_options options = TUTTI_CALL_OPTIONS_INIT;
+    if (timeout.count() > 0) options.timeout_ms = timeout.count();
+    if (operands.on_device()) options.stream = current_stream(operands.device());
+    return options;
+}
+
+template <typename Call>
+WorkPtr Backend::issue(const Terms& terms, Operands&& operands, Tensors results, Call&& call) {
+    tutti_error error = no_error();
+    if (batch_) [[unlikely]] {
+        check(call(At{batch_group(operands.device()), nullptr, nullptr, &error}), error);
+        return collected(terms, std::move(operands), std::move(results));
+    }
+    const uint64_t number = ++sequence_;
+    const tutti_call_options options = call_options(terms.timeout, operands);
+    if (!terms.is_async) {
+        RECORD_FUNCTION(terms.title, c10::ArrayRef<const c10::IValue>{});
+        check(call(At{group_, &options, nullptr, &error}), error);
+        operands.copy_back();
+        return c10::make_intrusive<FinishedWork>(terms.op, std::move(results), number);
+    }
+    tutti_work* work = nullptr;
+    check(call(At{group_, &options, &work, &error}), error);
+    auto running = std::make_shared<Running>(std::vector<tutti_work*>{work}, std::move(operands),
+                                             std::move(results));
+    return c10::make_intrusive<RunningWork>(terms.op, terms.title, std::move(running), number);
+}
+
+template <typename Calls>
+WorkPtr Backend::issue_together(const Terms& terms, Operands&& operands, Tensors results,
+                                Calls&& calls) {
+    if (batch_) {
+        calls(batch_group(operands.device()));
+        return collected(terms, std::move(operands), std::move(results));
+    }
+    batch_.emplace();
+    try {
+        calls(batch_group(operands.device()));
+    } catch (...) {
+        drop_batch();
+        throw;
+    }
+    tutti_group* const group = batch_->group;
+    batch_.reset();
+    return issue(terms, std::move(operands), std::move(results), [group](const At& at) {
+        const tutti_status status = tutti_coalescing_end(group, at.options, at.work, at.error);
+        if (status != TUTTI_OK) tutti_group_release(group);
+        return status;
+    });
+}
+
+template <typename Call>
+WorkPtr Backend::issue_message(const Terms& terms, Operands&& operands, Tensors results,
+                               Call&& call) {
+    tutti_error error = no_error();
+    const tutti_call_options options = call_options(terms.timeout, operands);
+    tutti_work* work = nullptr;
+    check(call(At{group_, &options, &work, &error}), error);
+    if (batch_) {
+        batch_->messages.push_back(work);
+        return collected(terms, std::move(operands), std::move(results));
+    }
+    auto running = std::make_shared<Running>(std::vector<tutti_work*>{work}, std::move(operands),
+                                             std::move(results));
+    return c10::make_intrusive<RunningWork>(terms.op, terms.title, std::move(running), 0);
+}
+
+}  // namespace tutti_torch
