@@ -1,0 +1,39 @@
+"""One rank: runs the functions test_... of modules in this folder, in one group over tutti.
+
+    rank.py MODULE...          with the variables of env://
+"""
+
+import importlib
+import os
+import sys
+import time
+import traceback
+import warnings
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import torch
+import torch.distributed as dist
+
+
+def main():
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore", FutureWarning)  # old names of calls, which older versions need
+    dist.init_process_group("tutti")
+    for name in sys.argv[1:]:
+        module = importlib.import_module(name)
+        for test in [one for one in vars(module) if one.startswith("test_")]:
+            started = time.monotonic()
+            try:
+                getattr(module, test)()
+            except BaseException:
+                traceback.print_exc()
+                print(f"rank {dist.get_rank()}: {name}.{test} failed", file=sys.stderr, flush=True)
+                os._exit(1)
+            if dist.get_rank() == 0:
+                took = time.monotonic() - started
+                print(f"{dist.get_world_size()} ranks: {name}.{test} {took:.1f} s", flush=True)
+    dist.destroy_process_group()
+
+
+main()
