@@ -130,6 +130,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("peer", help="tutti's program, tutti_gloo_interop_peer")
     parser.add_argument("--backend", default="gloo?peers=pytorch")
+    parser.add_argument("--plugin", action="store_true", help="PyTorch's ranks have backend tutti")
     parser.add_argument("--worlds", default=",".join(worlds))
     parser.add_argument("--schedules", type=int, default=16, help="of 30 calls")
     parser.add_argument("--no-matrix", action="store_true")
@@ -148,7 +149,8 @@ def main():
     chosen = options.worlds.split(",")
     for world in [] if options.no_matrix else chosen:
         plan = matrix(len(world))
-        right &= tell("matrix", world, plan, run(options.peer, options.backend, world, plan))
+        how = "plugin" if options.plugin else "init"
+        right &= tell("matrix", world, plan, run(options.peer, options.backend, world, plan, how))
     passed = 0
     for first in range(0, options.schedules, together):
         world = chosen[first // together % len(chosen)]
@@ -156,6 +158,7 @@ def main():
         for _ in range(count):
             schedule(plan, source, len(world), 30, 3)
         how = "store" if first // together % 3 == 2 else "init"
+        how = "plugin" if options.plugin else how
         bad = run(options.peer, options.backend, world, plan, how)
         passed += 0 if bad else count
         if bad:

@@ -1,6 +1,6 @@
 /* A rank of tutti's in a group with PyTorch's ranks: runs a plan, and compares every result with
  * what it must be. The same calls and values as gloo_peer.py; see gloo. Public headers only.
- *   tutti_gloo_interop_peer PLAN RANK SIZE PORT BACKEND init|store */
+ *   tutti_gloo_interop_peer PLAN RANK SIZE PORT BACKEND init|store|plugin */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@ static tutti_error error;
 static int failures, calls;
 static tutti_group* groups[MOST_GROUPS] = {TUTTI_GROUP_WORLD};
 static int group_count = 1;
+static tutti_store* plugin_store; /* where ranks meet whose PyTorch has the backend "tutti" */
 
 static void die(const char* what) {
     fprintf(stderr, "%s: %s\n", what, error.message);
@@ -26,9 +27,21 @@ static void die(const char* what) {
         if ((what) != TUTTI_OK) die(#what); \
     } while (0)
 
+/* PyTorch gives its backends complex numbers as pairs of real ones, except in the calls that are
+ * named here. Backend "gloo" does that by itself. */
+static int64_t reals(const call* of) {
+    const int is_complex = of->dtype == TUTTI_COMPLEX64 || of->dtype == TUTTI_COMPLEX128;
+    const int stays_complex = strcmp(of->kind, "reduce") == 0 || strcmp(of->kind, "gather") == 0 ||
+                              strncmp(of->kind, "reduce_scatter", 14) == 0;
+    return plugin_store != NULL && is_complex && !stays_complex ? 2 : 1;
+}
+
 static tutti_buffer buffer(const call* of, char* data, int64_t first, int64_t count) {
-    const tutti_buffer made =
-        TUTTI_BUFFER_INIT(data + first * (int64_t)of->element, count, of->dtype);
+    tutti_buffer made = TUTTI_BUFFER_INIT(data + first * (int64_t)of->element, count, of->dtype);
+    if (reals(of) == 2) {
+        made.count = 2 * count;
+        made.dtype = of->dtype == TUTTI_COMPLEX64 ? TUTTI_FLOAT32 : TUTTI_FLOAT64;
+    }
     return made;
 }
 
@@ -134,6 +147,10 @@ static void begin_uneven(call* of, tutti_work** work) {
     make(of, in_count, out_count);
     const tutti_buffer in = buffer(of, of->in, 0, in_count);
     const tutti_buffer out = buffer(of, of->out, 0, out_count);
+    for (int rank = 0; rank < of->ranks; ++rank) {
+        sends[rank] *= reals(of);
+        receives[rank] *= reals(of);
+    }
     MUST(tutti_all_to_all_single(of->group, &in, sends, of->ranks, &out, receives, of->ranks, NULL,
                                  work, &error));
 }
@@ -184,11 +201,30 @@ static void end(call* of) {
     ++calls;
 }
 
+/* PyTorch's groups meet one by one, each under its number. */
+static void make_plugin_group(const int32_t* ranks, int count) {
+    char prefix[64];
+    tutti_store* part = NULL;
+    tutti_group** const made = &groups[group_count];
+    *made = TUTTI_GROUP_NON_MEMBER;
+    snprintf(prefix, sizeof prefix, "default_pg/0//%d//cpu/", group_count++);
+    for (int32_t i = 0; i < count; ++i) {
+        if (ranks[i] != tutti_get_rank(TUTTI_GROUP_WORLD)) continue;
+        MUST(tutti_prefix_store_create(plugin_store, prefix, &part, &error));
+        MUST(tutti_group_create(NULL, part, NULL, i, count, NULL, made, &error));
+        tutti_store_release(part);
+    }
+}
+
 static void make_group(char* words) {
     int32_t ranks[MOST_RANKS];
     int count = 0;
     for (char* word = strtok(words, " \n"); word != NULL; word = strtok(NULL, " \n")) {
         ranks[count++] = (int32_t)strtol(word, NULL, 10);
+    }
+    if (plugin_store != NULL) {
+        make_plugin_group(ranks, count);
+        return;
     }
     MUST(tutti_new_group(TUTTI_GROUP_WORLD, ranks, count, NULL, NULL, NULL, &groups[group_count++],
                          &error));
@@ -246,20 +282,28 @@ static void run(FILE* plan) {
     for (; count > 0; --count, first = (first + 1) % MOST_PENDING) end(&pending[first]);
 }
 
-/* "init": at the init method; "store": at a prefix store of the program's own. */
+/* "init": at the init method; "store": at a prefix store of the program's own; "plugin": where
+ * PyTorch's ranks meet with backend "tutti". */
 static void meet(const char* how, const char* backend, int32_t rank, int32_t size, int32_t port,
                  const tutti_group_options* options) {
     char method[64];
     tutti_store *whole = NULL, *part = NULL;
+    const int is_plugin = strcmp(how, "plugin") == 0;
     if (strcmp(how, "init") == 0) {
         snprintf(method, sizeof method, "tcp://127.0.0.1:%d", (int)port);
         MUST(tutti_init_process_group(backend, method, NULL, rank, size, options, &error));
         return;
     }
     MUST(tutti_tcp_store_create("127.0.0.1", port, size, rank == 0, NULL, &whole, &error));
-    MUST(tutti_prefix_store_create(whole, "weights", &part, &error));
-    MUST(tutti_init_process_group_with_store(backend, part, NULL, rank, size, options, &error));
+    MUST(tutti_prefix_store_create(whole, is_plugin ? "default_pg/0//cpu/" : "weights", &part,
+                                   &error));
+    MUST(tutti_init_process_group_with_store(is_plugin ? NULL : backend, part, NULL, rank, size,
+                                             options, &error));
     tutti_store_release(part);
+    if (is_plugin) {
+        plugin_store = whole;
+        return;
+    }
     tutti_store_release(whole);
 }
 
@@ -275,6 +319,7 @@ int main(int argc, char** argv) {
     run(plan);
     fclose(plan);
     MUST(tutti_destroy_process_group(TUTTI_GROUP_WORLD, NULL, &error));
+    tutti_store_release(plugin_store);
     printf("%d calls, %d wrong\n", calls, failures);
     return failures > 0;
 }

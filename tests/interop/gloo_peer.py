@@ -9,7 +9,9 @@ import torch
 import torch.distributed as dist
 
 work, plan, rank, size, port = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
-how = sys.argv[6]  # "init": at the init method; "store": at a prefix store of the program's own
+# "init": at the init method; "store": at a prefix store of the program's own; "plugin": at the init
+# method, with the backend "tutti" in place of "gloo".
+how = sys.argv[6]
 os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
 os.environ.setdefault("USE_LIBUV", "0")
 dtypes = {
@@ -229,7 +231,7 @@ def main():
     if how == "store":
         whole = dist.TCPStore("127.0.0.1", port, size, rank == 0, use_libuv=False)
         terms["store"] = dist.PrefixStore("weights", whole)
-    dist.init_process_group("gloo", **terms)
+    dist.init_process_group("tutti" if how == "plugin" else "gloo", **terms)
     groups, pending, done = [dist.group.WORLD], [], 0
     with open(os.path.join(work, plan)) as lines:
         for line in lines:

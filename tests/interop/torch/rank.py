@@ -1,6 +1,6 @@
-"""One rank: runs the functions test_... of modules in this folder, in one group over tutti.
+"""One rank: runs the functions test_... of the modules, in one group over tutti.
 
-    rank.py MODULE...          with the variables of env://
+    rank.py [MODULE...]        with the variables of env://
 """
 
 import importlib
@@ -8,7 +8,6 @@ import os
 import sys
 import time
 import traceback
-import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -16,11 +15,13 @@ import torch
 import torch.distributed as dist
 
 
+modules = ["messages", "collectives", "works", "groups", "training"]
+
+
 def main():
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore", FutureWarning)  # old names of calls, which older versions need
     dist.init_process_group("tutti")
-    for name in sys.argv[1:]:
+    for name in sys.argv[1:] or modules:
         module = importlib.import_module(name)
         for test in [one for one in vars(module) if one.startswith("test_")]:
             started = time.monotonic()
