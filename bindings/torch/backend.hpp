@@ -1,6 +1,7 @@
-// The c10d backend "tutti": a group of tutti's behind PyTorch's process group. Every function checks and converts its
-// tensors, and makes one call of tutti's: now, or with a work, as the caller asks. Functions of c10d::Backend that older
-// versions of PyTorch lack have no `override` (see compat.hpp).
+// The c10d backend "tutti": a group of tutti's behind PyTorch's process group. Every function
+// checks and converts its tensors, and makes one call of tutti's: now, or with a work, as the
+// caller asks. Functions of c10d::Backend that older versions of PyTorch lack have no `override`
+// (see compat.hpp).
 #pragma once
 
 #include <tutti/collectives.h>
@@ -28,7 +29,7 @@ struct Terms {
     bool is_async;
 };
 
-// What a call of tutti's ends with: which group, how, and where to put a work and an error.
+// The ends of a call of tutti's: which group, how, and where to put a work and an error.
 struct At {
     tutti_group* group;
     const tutti_call_options* options;
@@ -129,7 +130,7 @@ private:
     WorkPtr issue_message(const Terms& terms, Operands&& operands, Tensors results, Call&& call);
     WorkPtr collected(const Terms& terms, Operands&& operands, Tensors results);
 
-    // What was collected between startCoalescing and endCoalescing.
+    // Calls that were collected between startCoalescing and endCoalescing.
     struct Batch {
         tutti_group* group = nullptr;  // of tutti_coalescing_begin, once there is a collective
         std::vector<tutti_work*> messages;

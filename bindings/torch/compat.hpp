@@ -1,5 +1,6 @@
-// What differs between the versions of PyTorch that this compiles against: 2.6 and later. The other files ask here.
-// A function of c10d::Backend that only newer versions have is defined for all of them, without `override`.
+// Differences between the versions of PyTorch that this compiles against, 2.6 and later. The other
+// files ask here. A function of c10d::Backend that only newer versions have is defined for all of
+// them, without `override`.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>

@@ -1,4 +1,5 @@
-// What Python sees: the options, and how a backend is made. Everything else comes from PyTorch's own class.
+// The module of Python: the options, and how a backend is made. Everything else comes from
+// PyTorch's own class.
 #include <torch/csrc/utils/pybind.h>
 
 #include <pybind11/chrono.h>

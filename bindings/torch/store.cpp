@@ -1,5 +1,5 @@
-// The table of functions over c10d::Store. They run on any thread, without Python's lock, which a store that is
-// written in Python takes by itself.
+// The table of functions over c10d::Store. They run on any thread, without Python's lock, which a
+// store that is written in Python takes by itself.
 #include "store.hpp"
 
 #include <tutti/ext.h>
@@ -98,8 +98,8 @@ tutti_status ask(void* store, tutti_error* error, Call&& call) noexcept {
     }
 }
 
-// What torch throws when the time is up is also what it throws for other failures. So a wait that
-// throws is late, unless its connection broke or torch's store does not answer afterwards.
+// torch throws the same when the time is up and for other failures. So a wait that throws is late,
+// unless its connection broke or the store does not answer afterwards.
 bool is_there(const Lease& lease, const std::vector<std::string>& keys, int64_t timeout_ms) {
     if (timeout_ms <= 0) return lease->check(keys);
     try {

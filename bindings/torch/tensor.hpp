@@ -1,5 +1,5 @@
-// Tensors as buffers. What tutti cannot use in place, because it is not contiguous or a lazy conjugate, is copied;
-// results are copied back once the operation has ended.
+// Tensors as buffers. What tutti cannot use in place, because it is not contiguous or a lazy
+// conjugate, is copied; results are copied back once the operation has ended.
 #pragma once
 
 #include <ATen/core/Tensor.h>

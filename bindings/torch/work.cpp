@@ -1,5 +1,5 @@
-// A work of PyTorch's is used by any thread. Nothing here takes Python's lock: what continues a future does so itself,
-// on tutti's thread for callbacks.
+// A work of PyTorch's is used by any thread. Nothing here takes Python's lock: what continues a
+// future does so itself, on tutti's thread for callbacks.
 #include "work.hpp"
 
 #include <ATen/core/ivalue.h>
@@ -29,7 +29,7 @@ int64_t limit_of(std::chrono::milliseconds timeout) {
     return timeout.count() <= 0 ? TUTTI_NO_TIMEOUT : timeout.count();
 }
 
-// What tutti_work_then calls: the last of several works acts.
+// For tutti_work_then: the last of several works acts.
 struct Continuation {
     std::shared_ptr<Running> running;
     std::function<void()> act;

@@ -1,4 +1,4 @@
-"""Ranks of PyTorch's and of C's in one group: a call that differs is told to all, and a death on either
+"""Ranks of PyTorch and of C in one group: a call that differs is told to all, and a death on either
 side is named on the other within 2 seconds.
 
     mixed.py PEER          PEER: the program tutti_torch_interop_peer

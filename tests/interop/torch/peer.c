@@ -11,12 +11,12 @@
 
 static tutti_error error;
 
-#define MUST(what)                                                    \
-    do {                                                              \
-        if ((what) != TUTTI_OK) {                                     \
+#define MUST(what)                                                     \
+    do {                                                               \
+        if ((what) != TUTTI_OK) {                                      \
             fprintf(stderr, "C rank: %s: %s\n", #what, error.message); \
-            exit(2);                                                  \
-        }                                                             \
+            exit(2);                                                   \
+        }                                                              \
     } while (0)
 
 static double now(void) {
