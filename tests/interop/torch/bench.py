@@ -39,7 +39,8 @@ def reductions():
         tensor = torch.ones(count)
         at_once = time_of(lambda: dist.all_reduce(tensor), times)
         started = time_of(lambda: dist.all_reduce(tensor, async_op=True).wait(), times)
-        say(f"all_reduce of {4 * count:>9} bytes: {at_once:10.1f} us, started and waited for {started:10.1f} us")
+        times_of = f"{at_once:10.1f} us, started and waited for {started:10.1f} us"
+        say(f"all_reduce of {4 * count:>9} bytes: {times_of}")
 
 
 def training():

@@ -1,4 +1,5 @@
-"""Ranks die: the others name them, within 2 seconds. Ranks are forked, so each world starts at once."""
+"""Ranks die: the others name them, within 2 seconds. Ranks are forked: a world
+starts at once."""
 
 import datetime
 import os
