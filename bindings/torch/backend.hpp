@@ -9,6 +9,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "compat.hpp"
 #include "error.hpp"
@@ -137,13 +138,18 @@ private:
         Operands operands{"coalesced", Use::moves};
         Tensors results;
     };
+    bool is_collecting() const { return collector_.load() == std::this_thread::get_id(); }
     tutti_group* batch_group(const at::Device& device);
+    tutti_group* begin_coalescing(const at::Device& device);
+    Batch take_batch();
     void drop_batch();
 
     tutti_group* const group_;
     const c10::intrusive_ptr<GroupOptions> options_;
     std::atomic<uint64_t> sequence_{0};
     std::atomic<bool> has_ended_{false};
+    // Between startCoalescing and endCoalescing: the thread that collects, which alone uses batch_.
+    std::atomic<std::thread::id> collector_;
     std::optional<Batch> batch_;
 };
 

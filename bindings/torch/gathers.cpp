@@ -83,11 +83,14 @@ WorkPtr Backend::_allgather_base(at::Tensor& output, at::Tensor& input,
 
 WorkPtr Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
                                      const c10d::AllgatherOptions& options) {
-    check_pairs(outputs.size(), inputs.size(), "all_gather_coalesced");
+    check_pairs(outputs.size(), static_cast<size_t>(size_), "all_gather_coalesced");
     Operands operands("all_gather_coalesced", Use::moves);
     const auto ins = operands.inputs(inputs);
-    std::vector<Operands::Buffers> outs;
-    for (const Tensors& list : outputs) outs.push_back(operands.outputs(list));
+    std::vector<Operands::Buffers> outs(inputs.size());
+    for (const Tensors& of_rank : outputs) {
+        check_pairs(of_rank.size(), inputs.size(), "all_gather_coalesced");
+        for (size_t i = 0; i < outs.size(); ++i) outs[i].push_back(operands.output(of_rank[i]));
+    }
     return issue_together({OpType::ALLGATHER_COALESCED, "tutti:all_gather_coalesced",
                            options.timeout, compat::is_async(options)},
                           std::move(operands), flat(outputs), [&](tutti_group* group) {

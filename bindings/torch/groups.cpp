@@ -53,7 +53,7 @@ Backend::Backend(tutti_group* group, int rank, int size, c10::intrusive_ptr<Grou
 }
 
 Backend::~Backend() {
-    drop_batch();
+    if (batch_) drop_batch();
     tutti_group_release(group_);
 }
 
@@ -94,7 +94,6 @@ void Backend::abort() {
 
 void Backend::shutdown() {
     if (has_ended_.exchange(true)) return;
-    drop_batch();
     tutti_error error = no_error();
     check(tutti_destroy_process_group(group_, nullptr, &error), error);
 }

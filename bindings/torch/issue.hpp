@@ -20,14 +20,13 @@ inline tutti_call_options call_options(Milliseconds timeout, const Operands& ope
 template <typename Call>
 WorkPtr Backend::issue(const Terms& terms, Operands&& operands, Tensors results, Call&& call) {
     tutti_error error = no_error();
-    if (batch_) [[unlikely]] {
+    if (is_collecting()) [[unlikely]] {
         check(call(At{batch_group(operands.device()), nullptr, nullptr, &error}), error);
         return collected(terms, std::move(operands), std::move(results));
     }
     const uint64_t number = ++sequence_;
     const tutti_call_options options = call_options(terms.timeout, operands);
-    if (!terms.is_async) {
-        RECORD_FUNCTION(terms.title, c10::ArrayRef<const c10::IValue>{});
+    if (!terms.is_async && !at::hasCallbacks()) {
         check(call(At{group_, &options, nullptr, &error}), error);
         operands.copy_back();
         return c10::make_intrusive<FinishedWork>(terms.op, std::move(results), number);
@@ -36,25 +35,26 @@ WorkPtr Backend::issue(const Terms& terms, Operands&& operands, Tensors results,
     check(call(At{group_, &options, &work, &error}), error);
     auto running = std::make_shared<Running>(std::vector<tutti_work*>{work}, std::move(operands),
                                              std::move(results));
-    return c10::make_intrusive<RunningWork>(terms.op, terms.title, std::move(running), number);
+    auto started =
+        c10::make_intrusive<RunningWork>(terms.op, terms.title, std::move(running), number);
+    if (!terms.is_async) started->wait(Milliseconds(0));  // a profiler sees works alone
+    return started;
 }
 
 template <typename Calls>
 WorkPtr Backend::issue_together(const Terms& terms, Operands&& operands, Tensors results,
                                 Calls&& calls) {
-    if (batch_) {
+    if (is_collecting()) {
         calls(batch_group(operands.device()));
         return collected(terms, std::move(operands), std::move(results));
     }
-    batch_.emplace();
+    tutti_group* const group = begin_coalescing(operands.device());
     try {
-        calls(batch_group(operands.device()));
+        calls(group);
     } catch (...) {
-        drop_batch();
+        tutti_group_release(group);
         throw;
     }
-    tutti_group* const group = batch_->group;
-    batch_.reset();
     return issue(terms, std::move(operands), std::move(results), [group](const At& at) {
         const tutti_status status = tutti_coalescing_end(group, at.options, at.work, at.error);
         if (status != TUTTI_OK) tutti_group_release(group);
@@ -69,7 +69,7 @@ WorkPtr Backend::issue_message(const Terms& terms, Operands&& operands, Tensors 
     const tutti_call_options options = call_options(terms.timeout, operands);
     tutti_work* work = nullptr;
     check(call(At{group_, &options, &work, &error}), error);
-    if (batch_) {
+    if (is_collecting()) {
         batch_->messages.push_back(work);
         return collected(terms, std::move(operands), std::move(results));
     }

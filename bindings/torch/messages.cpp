@@ -33,16 +33,19 @@ WorkPtr Backend::recvAnysource(Tensors& tensors, int tag) {
 }
 
 void Backend::startCoalescing() {
-    drop_batch();
+    if (is_collecting()) drop_batch();  // its end was never called
+    std::thread::id nobody;
+    if (!collector_.compare_exchange_strong(nobody, std::this_thread::get_id())) {
+        C10_THROW_ERROR(ValueError, "tutti: another thread is coalescing calls of this group");
+    }
     batch_.emplace();
 }
 
 WorkPtr Backend::endCoalescing() {
-    if (!batch_) {
+    if (!is_collecting()) {
         C10_THROW_ERROR(ValueError, "tutti: endCoalescing without startCoalescing");
     }
-    Batch batch = std::move(*batch_);
-    batch_.reset();
+    Batch batch = take_batch();
     std::vector<tutti_work*> works = std::move(batch.messages);
     uint64_t number = 0;
     tutti_status status = TUTTI_OK;
@@ -63,27 +66,38 @@ WorkPtr Backend::endCoalescing() {
     return all;
 }
 
-tutti_group* Backend::batch_group(const at::Device& device) {
-    if (batch_->group != nullptr) return batch_->group;
+tutti_group* Backend::begin_coalescing(const at::Device& device) {
     tutti_coalescing_options options = TUTTI_COALESCING_OPTIONS_INIT;
     if (device.is_cuda()) {
         options.device_type = TUTTI_CUDA;
         options.device_index = device.index();
     }
+    tutti_group* group = nullptr;
     tutti_error error = no_error();
-    check(tutti_coalescing_begin(group_, &options, &batch_->group, &error), error);
+    check(tutti_coalescing_begin(group_, &options, &group, &error), error);
+    return group;
+}
+
+tutti_group* Backend::batch_group(const at::Device& device) {
+    if (batch_->group == nullptr) batch_->group = begin_coalescing(device);
     return batch_->group;
+}
+
+Backend::Batch Backend::take_batch() {
+    Batch batch = std::move(*batch_);
+    batch_.reset();
+    collector_.store({});
+    return batch;
 }
 
 // The messages have started, and keep their tensors until they are done.
 void Backend::drop_batch() {
-    if (!batch_) return;
-    tutti_group_release(batch_->group);
-    auto running = std::make_shared<Running>(std::move(batch_->messages),
-                                             std::move(batch_->operands), Tensors());
+    Batch batch = take_batch();
+    tutti_group_release(batch.group);
+    auto running =
+        std::make_shared<Running>(std::move(batch.messages), std::move(batch.operands), Tensors());
     const auto unused =
         c10::make_intrusive<RunningWork>(OpType::COALESCED, nullptr, std::move(running), 0);
-    batch_.reset();
 }
 
 // The call runs with the others; its own work is nothing to wait for.

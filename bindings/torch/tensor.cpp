@@ -119,11 +119,13 @@ tutti_buffer Operands::buffer_of(const at::Tensor& tensor) {
 
 tutti_buffer Operands::input(const at::Tensor& tensor) {
     check(tensor);
+    ++read_count_;
     return buffer_of(is_plain(tensor) ? tensor : copy_of(tensor));
 }
 
 tutti_buffer Operands::result_of(const at::Tensor& tensor, bool is_read) {
     check(tensor);
+    if (is_read) ++read_count_;
     if (is_plain(tensor)) return buffer_of(tensor);
     const at::Tensor copy = is_read ? copy_of(tensor) : space_like(tensor);
     copied_.push_back({tensor, copy});
@@ -155,6 +157,11 @@ void Operands::copy_back() {
     const at::NoGradGuard no_grad;
     for (const Copied& one : copied_) one.to.copy_(one.from);
     copied_.clear();
+}
+
+std::vector<at::Tensor> Operands::read() const {
+    const size_t count = read_count_ > 0 ? read_count_ : kept_.size();
+    return {kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
 void Operands::append(Operands&& other) {

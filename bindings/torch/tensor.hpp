@@ -36,6 +36,9 @@ public:
     // Of another call that ends at the same time.
     void append(Operands&& other);
 
+    // The tensors that the operation reads, or those that it writes if it reads none.
+    std::vector<at::Tensor> read() const;
+
     bool on_device() const { return device_.type() != at::kCPU; }
     at::Device device() const { return device_; }
 
@@ -53,6 +56,7 @@ private:
     Use use_;
     at::Device device_ = at::kCPU;
     c10::SmallVector<at::Tensor, 2> kept_;
+    size_t read_count_ = 0;  // of kept_, at its front: calls name their inputs first
     std::vector<Copied> copied_;
 };
 

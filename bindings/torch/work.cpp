@@ -29,6 +29,12 @@ int64_t limit_of(std::chrono::milliseconds timeout) {
     return timeout.count() <= 0 ? TUTTI_NO_TIMEOUT : timeout.count();
 }
 
+// The tensors of a work, if a profiler wants to know.
+std::optional<Tensors> profiled(const Running& running) {
+    if (!at::hasCallbacks()) return std::nullopt;
+    return running.operands().read();
+}
+
 // For tutti_work_then: the last of several works acts.
 struct Continuation {
     std::shared_ptr<Running> running;
@@ -160,7 +166,7 @@ void Running::then(const std::shared_ptr<Running>& self, std::function<void()> a
 
 RunningWork::RunningWork(c10d::OpType op, const char* title, std::shared_ptr<Running> running,
                          uint64_t sequence)
-    : Work(-1, op, at::hasCallbacks() ? title : nullptr),
+    : Work(-1, op, at::hasCallbacks() ? title : nullptr, profiled(*running)),
       running_(std::move(running)),
       sequence_(sequence) {}
 

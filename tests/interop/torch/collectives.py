@@ -225,3 +225,17 @@ def test_barriers():
         if work is not None:
             work.wait()
     dist.monitored_barrier()
+
+
+def test_all_gather_coalesced():
+    size, rank = dist.get_world_size(), dist.get_rank()
+    counts = (0, 3, 17)
+    for is_async in (False, True):
+        outs = [[torch.zeros(n) for n in counts] for _ in range(size)]
+        own = [given(rank, n, torch.float32) for n in counts]
+        work = dist.all_gather_coalesced(outs, own, async_op=is_async)
+        if is_async:
+            work.wait()
+        for one, of_rank in enumerate(outs):
+            for out, n in zip(of_rank, counts):
+                assert same(out, given(one, n, torch.float32))
