@@ -98,12 +98,12 @@ public:
     WorkPtr send(Tensors& tensors, int to, int tag) override;
     WorkPtr recv(Tensors& tensors, int from, int tag) override;
     WorkPtr recvAnysource(Tensors& tensors, int tag) override;
-    bool supportsCoalescing() const override { return true; }
+    bool supportsCoalescing() const { return true; }
     void startCoalescing() override;
     WorkPtr endCoalescing() override;
 
     // groups.cpp
-    bool supportsSplitting() const override { return true; }
+    bool supportsSplitting() const { return true; }
     c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                             const std::vector<int>& ranks,
                                             const c10::intrusive_ptr<c10d::Backend::Options>& opts);

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace tutti_torch::compat {
 
@@ -34,6 +35,16 @@ c10::intrusive_ptr<Store> clone(const c10::intrusive_ptr<Store>& store) {
         }
     } else {
         return store;
+    }
+}
+
+// The name of a group that is to be made. Older versions do not split groups in a way that needs it.
+template <typename Options>
+std::string group_name(const Options& options) {
+    if constexpr (requires { options.group_name; }) {
+        return options.group_name;
+    } else {
+        return "split";
     }
 }
 

@@ -63,7 +63,7 @@ c10::intrusive_ptr<c10d::Backend> Backend::split(
     const auto own = std::find(ranks.begin(), ranks.end(), rank_);
     if (own == ranks.end()) return nullptr;
     auto options = options_for(opts, *options_);
-    Place place{store, options->group_name, static_cast<int>(own - ranks.begin()),
+    Place place{store, compat::group_name(*options), static_cast<int>(own - ranks.begin()),
                 static_cast<int>(ranks.size()), bound_device_id_};
     return c10::make_intrusive<Backend>(place, std::move(options));
 }
