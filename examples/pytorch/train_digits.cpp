@@ -1,6 +1,6 @@
 /* Data-parallel training in C++ with libtorch: the ranks share the images of every batch, and
- * DistributedDataParallel averages their gradients during the backward pass. All ranks take the same
- * steps, so their networks stay the same. Start it with
+ * DistributedDataParallel averages their gradients during the backward pass. All ranks take the
+ * same steps, so their networks stay the same. Start it with
  *     tuttirun --nproc-per-node 4 train_digits FILE
  * where FILE is examples/data/digits.csv. */
 #include <tutti/torch/ddp.hpp>
@@ -10,7 +10,7 @@
 #include <memory>
 
 extern "C" {
-#include "../c/digits.h"
+#include "digits.h"
 }
 
 namespace {

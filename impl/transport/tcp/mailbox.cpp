@@ -80,8 +80,8 @@ void Mailbox::withdraw(Arrival& arrival) noexcept {
     arrival.data.reset();
 }
 
-// Those behind it in its slot go, too: a receive for it would take the next one instead. Tagged ones
-// are matched elsewhere, and keep their places there.
+// The messages behind it in its slot go, too: a receive for it would take the next one instead.
+// Tagged ones are matched elsewhere, and keep their places there.
 template <typename Chosen>
 void Mailbox::remove_if(Chosen&& chosen) {
     std::set<std::pair<int, uint64_t>> broken;

@@ -1,4 +1,4 @@
-/* tutti/torch/ddp.hpp beside a plain module of the same values, whose gradients are averaged by hand.
+/* tutti/torch/ddp.hpp beside a plain module of the same values, whose gradients the test averages.
  *     tuttirun --nproc-per-node N ddp_test */
 #include <tutti/torch/ddp.hpp>
 
