@@ -19,7 +19,8 @@ def _create(given, pg_options):
         )
     # The group of all ranks has no list of them.
     name = given.group_id if given.global_ranks_in_group else "world"
-    device = getattr(given.process_group, "bound_device_id", None)
+    group = getattr(given, "process_group", None)  # older versions do not say
+    device = getattr(group, "bound_device_id", None)
     return create(
         given.store, name, given.group_rank, given.group_size, given.timeout, device, pg_options
     )

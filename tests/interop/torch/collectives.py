@@ -224,7 +224,7 @@ def test_barriers():
         work = dist.barrier(async_op=is_async)
         if work is not None:
             work.wait()
-    dist.monitored_barrier()
+    dist.distributed_c10d._get_default_group().monitored_barrier()
 
 
 def test_all_gather_coalesced():

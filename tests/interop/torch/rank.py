@@ -14,12 +14,16 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import torch
 import torch.distributed as dist
 
+from values import version
+
 
 modules = ["messages", "collectives", "works", "groups", "training"]
 
 
 def main():
     torch.set_num_threads(1)
+    if version < (2, 14):
+        import tutti_torch  # it does not look for the entry point
     dist.init_process_group("tutti")
     for name in sys.argv[1:] or modules:
         module = importlib.import_module(name)

@@ -2,6 +2,14 @@
 
 import torch
 
+version = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2]))
+
+
+def since_2_14(test):
+    """Of a test: older versions do not show a backend all that it asks for."""
+    return test if version >= (2, 14) else lambda: None
+
+
 dtypes = [
     getattr(torch, name)
     for name in "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 "
