@@ -38,7 +38,7 @@ c10::intrusive_ptr<Store> clone(const c10::intrusive_ptr<Store>& store) {
     }
 }
 
-// The name of a group that is to be made. Older versions do not split groups in a way that needs it.
+// The name of a group that is to be made by a split; older versions do not make such groups.
 template <typename Options>
 std::string group_name(const Options& options) {
     if constexpr (requires { options.group_name; }) {

@@ -1,5 +1,5 @@
-"""PyTorch's own tests of a backend, from the PyTorch that is installed, with tutti in Gloo's place: they ask for "gloo"
-where a test is for backends of the CPU.
+"""PyTorch's own tests of a backend, from the PyTorch that is installed, with tutti in Gloo's
+place: they ask for "gloo" where a test is for backends of the CPU.
 
     suite.py gloo|tutti [unittest's arguments]
 """
