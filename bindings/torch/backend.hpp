@@ -50,6 +50,8 @@ struct Place {
 class Backend final : public c10d::Backend {
 public:
     Backend(const Place& place, c10::intrusive_ptr<GroupOptions> options);
+    // Takes the group.
+    Backend(tutti_group* group, int rank, int size, c10::intrusive_ptr<GroupOptions> options);
     ~Backend() override;
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;
@@ -118,8 +120,6 @@ public:
     void shutdown();
 
 private:
-    Backend(tutti_group* group, int rank, int size, c10::intrusive_ptr<GroupOptions> options);
-
     // Makes one call: `call` gets an At.
     template <typename Call>
     WorkPtr issue(const Terms& terms, Operands&& operands, Tensors results, Call&& call);

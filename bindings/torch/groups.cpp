@@ -77,8 +77,9 @@ c10::intrusive_ptr<c10d::Backend> Backend::shrink(
     check(tutti_shrink_group(group_, excluded.data(), static_cast<int64_t>(excluded.size()),
                              static_cast<uint32_t>(shrink_flags), nullptr, nullptr, &group, &error),
           error);
-    return c10::intrusive_ptr<c10d::Backend>(c10::intrusive_ptr<Backend>::reclaim(new Backend(
-        group, tutti_get_rank(group), tutti_get_world_size(group), options_for(opts, *options_))));
+    has_ended_ = true;  // it is released, not destroyed: the new group belongs to it
+    return c10::make_intrusive<Backend>(group, tutti_get_rank(group), tutti_get_world_size(group),
+                                        options_for(opts, *options_));
 }
 
 void Backend::setTimeout(Milliseconds timeout) {
