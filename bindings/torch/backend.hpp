@@ -123,9 +123,10 @@ private:
     // Makes one call: `call` gets an At.
     template <typename Call>
     WorkPtr issue(const Terms& terms, Operands&& operands, Tensors results, Call&& call);
-    // Makes one call of several: `calls` makes them on the handle that it gets.
-    template <typename Calls>
-    WorkPtr issue_together(const Terms& terms, Operands&& operands, Tensors results, Calls&& calls);
+    // Makes one call of `count` calls: `call` makes each, from its number, the handle and an error.
+    template <typename Call>
+    WorkPtr issue_together(const Terms& terms, Operands&& operands, Tensors results, size_t count,
+                           Call&& call);
     // A message; it has no number, and PyTorch does not say whether it will be waited for.
     template <typename Call>
     WorkPtr issue_message(const Terms& terms, Operands&& operands, Tensors results, Call&& call);

@@ -69,16 +69,13 @@ WorkPtr Backend::allreduce_coalesced(Tensors& tensors,
     Operands::Buffers buffers;
     for (const at::Tensor& tensor : tensors) buffers.push_back(operands.update(tensor));
     const Op op(options.reduceOp);
-    return issue_together(
-        {OpType::ALLREDUCE_COALESCED, "tutti:all_reduce_coalesced", options.timeout,
-         compat::is_async(options)},
-        std::move(operands), tensors, [&](tutti_group* group) {
-            tutti_error error = no_error();
-            for (const tutti_buffer& buffer : buffers) {
-                check(tutti_all_reduce(group, nullptr, &buffer, op, nullptr, nullptr, &error),
-                      error);
-            }
-        });
+    return issue_together({OpType::ALLREDUCE_COALESCED, "tutti:all_reduce_coalesced",
+                           options.timeout, compat::is_async(options)},
+                          std::move(operands), tensors, buffers.size(),
+                          [&](size_t i, tutti_group* group, tutti_error* error) {
+                              return tutti_all_reduce(group, nullptr, &buffers[i], op, nullptr,
+                                                      nullptr, error);
+                          });
 }
 
 WorkPtr Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
@@ -133,13 +130,10 @@ WorkPtr Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inpu
     const Op op(options.reduceOp);
     return issue_together({OpType::COALESCED, "tutti:reduce_scatter_tensor_coalesced",
                            options.timeout, compat::is_async(options)},
-                          std::move(operands), outputs, [&](tutti_group* group) {
-                              tutti_error error = no_error();
-                              for (size_t i = 0; i < ins.size(); ++i) {
-                                  check(tutti_reduce_scatter_tensor(group, &ins[i], &outs[i], op,
-                                                                    nullptr, nullptr, &error),
-                                        error);
-                              }
+                          std::move(operands), outputs, ins.size(),
+                          [&](size_t i, tutti_group* group, tutti_error* error) {
+                              return tutti_reduce_scatter_tensor(group, &ins[i], &outs[i], op,
+                                                                 nullptr, nullptr, error);
                           });
 }
 

@@ -93,14 +93,10 @@ WorkPtr Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inp
     }
     return issue_together({OpType::ALLGATHER_COALESCED, "tutti:all_gather_coalesced",
                            options.timeout, compat::is_async(options)},
-                          std::move(operands), flat(outputs), [&](tutti_group* group) {
-                              tutti_error error = no_error();
-                              for (size_t i = 0; i < ins.size(); ++i) {
-                                  check(
-                                      tutti_all_gather(group, &ins[i], outs[i].data(),
-                                                       count_of(outs[i]), nullptr, nullptr, &error),
-                                      error);
-                              }
+                          std::move(operands), flat(outputs), ins.size(),
+                          [&](size_t i, tutti_group* group, tutti_error* error) {
+                              return tutti_all_gather(group, &ins[i], outs[i].data(),
+                                                      count_of(outs[i]), nullptr, nullptr, error);
                           });
 }
 
@@ -112,13 +108,10 @@ WorkPtr Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inpu
     const auto outs = operands.outputs(outputs);
     return issue_together({OpType::COALESCED, "tutti:all_gather_into_tensor_coalesced",
                            options.timeout, compat::is_async(options)},
-                          std::move(operands), outputs, [&](tutti_group* group) {
-                              tutti_error error = no_error();
-                              for (size_t i = 0; i < ins.size(); ++i) {
-                                  check(tutti_all_gather_into_tensor(group, &ins[i], &outs[i],
-                                                                     nullptr, nullptr, &error),
-                                        error);
-                              }
+                          std::move(operands), outputs, ins.size(),
+                          [&](size_t i, tutti_group* group, tutti_error* error) {
+                              return tutti_all_gather_into_tensor(group, &ins[i], &outs[i], nullptr,
+                                                                  nullptr, error);
                           });
 }
 

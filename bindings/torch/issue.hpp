@@ -41,9 +41,13 @@ WorkPtr Backend::issue(const Terms& terms, Operands&& operands, Tensors results,
     return started;
 }
 
-template <typename Calls>
+template <typename Call>
 WorkPtr Backend::issue_together(const Terms& terms, Operands&& operands, Tensors results,
-                                Calls&& calls) {
+                                size_t count, Call&& call) {
+    const auto calls = [&](tutti_group* group) {
+        tutti_error error = no_error();
+        for (size_t i = 0; i < count; ++i) check(call(i, group, &error), error);
+    };
     if (is_collecting()) {
         calls(batch_group(operands.device()));
         return collected(terms, std::move(operands), std::move(results));
