@@ -89,12 +89,7 @@ tutti_status tutti_shrink_group(tutti_group* group, const int32_t* ranks_to_excl
         tutti_group* const world = group == TUTTI_GROUP_WORLD ? capi::world_handle() : nullptr;
         const capi::GroupPin pin = capi::need_group(world != nullptr ? world : group);
         const auto wanted = or_decline(*pin, "shrink_group", [&] {
-            if (world == nullptr) {
-                capi::need_output(out_group, "out_group");
-            } else if (out_group != nullptr) {
-                capi::refuse(
-                    "out_group is not NULL; TUTTI_GROUP_WORLD is the new group afterwards");
-            }
+            capi::check_out_group(world != nullptr, out_group);
             return read_shrink(*pin, ranks_to_exclude, count, shrink_flags, description, options);
         });
         capi::Reserved<tutti_group> slot;

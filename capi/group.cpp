@@ -257,6 +257,12 @@ GroupOptions read_first_group(const char* backend, const char* description, cons
     return wanted;
 }
 
+void check_out_group(bool replaces_world, tutti_group** out_group) {
+    if (!replaces_world) return need_output(out_group, "out_group");
+    if (out_group == nullptr) return;
+    refuse("out_group is not NULL; TUTTI_GROUP_WORLD is the new group afterwards");
+}
+
 void replace_world(tutti_group* made) {
     release(world.exchange(made));
 }

@@ -49,6 +49,8 @@ tutti_group_options read_group_options(const tutti_group_options* given);
 GroupOptions read_first_group(const char* backend, const char* description, const char* otherwise,
                               const tutti_group_options* options);
 
+// Where a call that may replace the default group puts the new one: nowhere, if it does.
+void check_out_group(bool replaces_world, tutti_group** out_group);
 // The default group is that one from now on. The one before, if there was one, is released; if the
 // new one was made from it, it stays as the first of the tree, and they end together.
 void replace_world(tutti_group* made);

@@ -44,10 +44,7 @@ tutti_status tutti_group_reconfigure(tutti_group* group, uint64_t id, const char
         const bool is_world = group == TUTTI_GROUP_WORLD;
         const bool may_be_none = is_world || group == TUTTI_GROUP_NON_MEMBER;
         const auto before = may_be_none ? capi::find_group(group) : capi::need_group(group);
-        if (is_world && out_group != nullptr) {
-            capi::refuse("out_group is not NULL; TUTTI_GROUP_WORLD is the new group afterwards");
-        }
-        if (!is_world) capi::need_output(out_group, "out_group");
+        capi::check_out_group(is_world, out_group);
         const auto listed = read_handles(handles, count);
         const auto wanted =
             capi::read_first_group(backend, description, is_world ? "world" : "unnamed", options);
