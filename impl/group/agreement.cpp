@@ -117,10 +117,13 @@ Status have_not_called(const StepTimedOut& absence, const std::string& function,
     return status;
 }
 
+Status refused_argument(int rank, const std::string& function, const std::string& why) {
+    return {TUTTI_ERR_MISMATCH, rank, 0,
+            cat("rank ", rank, " called ", function, " with an argument that was refused: ", why)};
+}
+
 void decline(Membership& group, const Agreement& step, const Status& why) noexcept {
-    group.refuse(step_of(step), {TUTTI_ERR_MISMATCH, group.rank(), 0,
-                                 cat("rank ", group.rank(), " called ", step.function,
-                                     " with an argument that was refused: ", why.message)});
+    group.refuse(step_of(step), refused_argument(group.rank(), step.function, why.message));
 }
 
 void give_up(Membership& group, const Agreement& step, const Status& why) noexcept {

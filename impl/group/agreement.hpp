@@ -28,6 +28,9 @@ uint32_t agree(Membership& group, const Agreement& step, const Deadline& deadlin
 // Ranks did not come to a step of that function before the time of one was up.
 Status have_not_called(const StepTimedOut& absence, const std::string& function, int own_rank);
 
+// That rank cannot take part in a call of that function, for its arguments.
+Status refused_argument(int rank, const std::string& function, const std::string& why);
+
 // This rank cannot arrive, for its arguments: the others throw MISMATCH. Does not wait for them.
 void decline(Membership& group, const Agreement& step, const Status& why) noexcept;
 // Nor for a failure of its own: the others throw that. Does not wait for them.

@@ -78,13 +78,11 @@ std::string GroupCore::others_lost(const Status& status) const {
 }
 
 void GroupCore::abandon(const Status& cause) noexcept {
-    try {
-        const InFlight entry(life, "abandon", InFlight::Of::Any);
+    unless_destroyed(life, [&] {
         if (!life.fail(cause, cause)) return;
         membership->report(cause);
         end_calls(cause);
-    } catch (const Error&) {  // destroyed meanwhile
-    }
+    });
 }
 
 void GroupCore::revoke(const Status& cause) noexcept {
@@ -124,11 +122,7 @@ template <typename Ask>
 Status GroupCore::failure_by(Ask&& ask) {
     if (const auto known = life.end()) return *known;
     Status trouble;
-    try {
-        const InFlight entry(life, "failure", InFlight::Of::Any);
-        trouble = ask();
-    } catch (const Error&) {  // destroyed meanwhile
-    }
+    unless_destroyed(life, [&] { trouble = ask(); });
     return life.end().value_or(trouble);  // to leave is no failure
 }
 

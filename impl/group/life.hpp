@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/error.hpp"
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "identity.hpp"
@@ -86,5 +87,15 @@ private:
     Gate& gate_;
     bool has_left_ = false;
 };
+
+// Acts within a call of the group, whether or not it has failed; not at all once it is destroyed.
+template <typename Act>
+void unless_destroyed(GroupLife& life, Act&& act) {
+    try {
+        const InFlight entry(life, "", InFlight::Of::Any);
+        act();
+    } catch (const Error&) {  // destroyed meanwhile
+    }
+}
 
 }  // namespace tutti

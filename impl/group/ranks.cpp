@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "membership/missing_ranks.hpp"
 
 namespace tutti {
 
@@ -26,10 +27,8 @@ std::string ranks_text(std::span<const int> ranks) {
 }
 
 Status awaited_in_vain(std::span<const int> ranks, const std::string& not_done) {
-    const bool several = ranks.size() > 1;
     return {TUTTI_ERR_TIMEOUT, ranks.empty() ? -1 : ranks.front(), 0,
-            cat("timed out waiting for rank", several ? "s " : " ", ranks_text(ranks),
-                several ? ", which have not " : ", which has not ", not_done)};
+            membership::text_of_wait(ranks_text(ranks), not_done)};
 }
 
 std::vector<int> checked_ranks(std::span<const int> ranks, int size, size_t first,

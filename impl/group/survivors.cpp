@@ -50,10 +50,7 @@ void Survivors::compare(const Membership::Agreed& agreed, const std::vector<Call
     for (size_t at = 0; at < calls.size(); ++at) {
         const auto& [function, argument, refusal] = calls[at];
         if (!refusal.empty()) {
-            throw Error(TUTTI_ERR_MISMATCH,
-                        cat("rank ", agreed.members[at], " called ", function,
-                            " with an argument that was refused: ", refusal),
-                        agreed.members[at]);
+            throw Error(refused_argument(agreed.members[at], function, refusal));
         }
         if (function == calls.front().function) continue;
         throw Error(TUTTI_ERR_MISMATCH,
@@ -255,20 +252,16 @@ GroupParts Survivors::shrink(const ShrinkOptions& options) {
 // No rank of the new group decides anything in the old one any more.
 void Survivors::end_old_group() noexcept {
     const Status cause = end_by_this_rank("has shrunk the group, and goes on in the new one");
-    try {
-        const InFlight entry(group_.life, Shrinking::function, InFlight::Of::Any);
+    unless_destroyed(group_.life, [&] {
         group_.revoke(cause);
         group_.membership->end_decisions(cause);
-    } catch (const Error&) {  // destroyed meanwhile
-    }
+    });
 }
 
 void Survivors::decline(const char* function, const Status& why) noexcept {
-    try {
-        const InFlight entry(group_.life, function, InFlight::Of::Any);
+    unless_destroyed(group_.life, [&] {
         group_.membership->decline_decision(CallOfMany{function, "", why.message}.encode());
-    } catch (const Error&) {  // destroyed meanwhile
-    }
+    });
 }
 
 }  // namespace tutti

@@ -251,8 +251,9 @@ void Membership::leave() noexcept {
     }
     decisions_.end({TUTTI_ERR_ABORTED, rank_, 0, "the group was destroyed"});
     world_->send(membership::encode(membership::Kind::Bye, group_id_, std::vector<int>{}));
-    if (group_id_ == 0) world_->end_the_rest();
-    if (group_id_ == 0) world_->leave();
+    if (group_id_ != 0) return;
+    world_->end_the_rest();
+    world_->leave();
 }
 
 // Called by the world, under its lock.

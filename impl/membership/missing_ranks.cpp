@@ -18,12 +18,15 @@ std::vector<int> ranks_of_text(const std::string& list) {
     return ranks;
 }
 
+std::string text_of_wait(const std::string& ranks, const std::string& not_done) {
+    const bool several = ranks.find_first_of(",-") != std::string::npos;
+    return cat("timed out waiting for rank", several ? "s " : " ", ranks,
+               several ? ", which have not " : ", which has not ", not_done);
+}
+
 Error missing_ranks_error(const std::string& ranks, const std::string& refused) {
-    const bool several = ranks.find(',') != std::string::npos;
     return {TUTTI_ERR_TIMEOUT,
-            cat("timed out waiting for rank", several ? "s " : " ", ranks,
-                several ? ", which have not joined" : ", which has not joined",
-                refused.empty() ? "" : cat("; refused: ", refused)),
+            cat(text_of_wait(ranks, "joined"), refused.empty() ? "" : cat("; refused: ", refused)),
             static_cast<int>(std::strtol(ranks.c_str(), nullptr, 10))};
 }
 

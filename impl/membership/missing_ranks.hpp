@@ -12,6 +12,9 @@ namespace tutti::membership {
 // "1, 2".
 std::string list_of_ranks(const std::vector<int>& ranks);
 std::vector<int> ranks_of_text(const std::string& list);
+// "timed out waiting for ranks 1, 2, which have not joined", with `not_done` "joined"; a list may
+// have ranges ("1-3").
+std::string text_of_wait(const std::string& ranks, const std::string& not_done);
 // TIMEOUT; `ranks` is such a list, not empty; `refused` names the ranks that were refused.
 Error missing_ranks_error(const std::string& ranks, const std::string& refused = "");
 
