@@ -320,9 +320,12 @@ bool Coordinator::join(Connection& connection, const Frame& frame) {
     const Hello hello = decode_hello(frame);
     if (!authenticate(connection, hello.token, hello.rank, hello.size)) return false;
     auto& endpoint = endpoints_[static_cast<size_t>(hello.rank)];
-    if (is_successor_ ? member(hello.rank) != nullptr : endpoint.has_value()) {
+    if (!is_successor_ && endpoint.has_value()) {
         refuse_duplicate(connection, hello.rank);
         return false;
+    }
+    if (const Connection* const before = member(hello.rank)) {  // which has ended on its side only
+        drop(before->id, {TUTTI_ERR_NETWORK, hello.rank, 0, "it has connected again"});
     }
     connection.rank = hello.rank;
     connection.has_slept = hello.has_slept;

@@ -4,29 +4,29 @@
 
 namespace tutti::membership {
 
-void FormerCoordinators::ask(int rank, const Status& how) {
-    how_they_ended_.emplace(rank, how);
+void FormerCoordinators::ask(int rank, const Status& how, bool is_loss) {
+    asked_.emplace(rank, Asked{how, is_loss});
     ask_next();
 }
 
 bool FormerCoordinators::hold_back(const Proposal& proposal) {
-    if (how_they_ended_.empty()) return false;
+    if (asked_.empty()) return false;
     held_back_.push_back(proposal);
     return true;
 }
 
 void FormerCoordinators::clear() {
-    how_they_ended_.clear();
+    asked_.clear();
     held_back_.clear();
 }
 
 void FormerCoordinators::ask_next() {
     if (roll_call_.is_asking()) return;
-    if (how_they_ended_.empty()) {
+    if (asked_.empty()) {
         for (const Proposal& proposal : std::exchange(held_back_, {})) hooks_.decide(proposal);
         return;
     }
-    const int rank = how_they_ended_.begin()->first;
+    const int rank = asked_.begin()->first;
     auto addresses = hooks_.addresses(rank);
     const bool asks =
         !addresses.empty() && roll_call_.start({{rank, std::move(addresses)}}, hooks_.inquiry(),
@@ -37,8 +37,8 @@ void FormerCoordinators::ask_next() {
 }
 
 void FormerCoordinators::was_asked(int rank) {
-    const auto one = how_they_ended_.extract(rank);
-    if (!one.empty()) hooks_.was_asked(rank, one.mapped());
+    const auto one = asked_.extract(rank);
+    if (!one.empty() && one.mapped().is_loss) hooks_.was_asked(rank, one.mapped().how);
     ask_next();
 }
 

@@ -24,7 +24,7 @@ public:
         std::function<std::vector<net::Address>(int rank)> addresses;  // none: it cannot be asked
         std::function<std::string()> inquiry;                          // the frame
         std::function<void(const Status& why)> is_ruled_out;           // this rank
-        // The question is over; the Status is how the connection ended.
+        // The question is over, and the rank is lost; the Status is how the connection ended.
         std::function<void(int rank, const Status& how)> was_asked;
         std::function<void(const Proposal&)> decide;  // one that was held back
     };
@@ -32,9 +32,14 @@ public:
     FormerCoordinators(net::Loop& loop, int64_t reply_ms, Hooks hooks)
         : hooks_(std::move(hooks)), roll_call_(loop, reply_ms) {}
 
-    // That rank was the coordinator; `how` its connection ended.
-    void ask(int rank, const Status& how);
-    [[nodiscard]] bool awaits(int rank) const { return how_they_ended_.contains(rank); }
+    // That rank was the coordinator; `how` its connection ended. `is_loss`: if the rank does not
+    // answer, it is lost; else that is known, or it has left, but its process may coordinate still.
+    void ask(int rank, const Status& how, bool is_loss);
+    // Whether it follows from the answer that the rank is lost.
+    [[nodiscard]] bool awaits(int rank) const {
+        const auto found = asked_.find(rank);
+        return found != asked_.end() && found->second.is_loss;
+    }
     // True: the decision waits for answers, and comes by the hook.
     bool hold_back(const Proposal& proposal);
     // No answer counts any more.
@@ -43,12 +48,17 @@ public:
     void join() { roll_call_.join(); }
 
 private:
+    struct Asked {
+        Status how;
+        bool is_loss = false;
+    };
+
     void ask_next();
     void was_asked(int rank);
 
     const Hooks hooks_;
     RollCall roll_call_;
-    std::map<int, Status> how_they_ended_;  // of those that are being asked, or next
+    std::map<int, Asked> asked_;  // the first is being asked, the others are next
     std::vector<Proposal> held_back_;
 };
 

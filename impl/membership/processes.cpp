@@ -322,6 +322,7 @@ private:
 
     void read(std::span<const std::byte> bytes) {
         if (liveness_) liveness_->heard();
+        succession_.heard();
         try {
             frames_.feed(bytes, [this](const Frame& frame) {
                 receive(frame);
@@ -405,8 +406,11 @@ private:
         has_slept_ = !is_muted() && liveness_ && liveness_->was_suspended_lately();
         const int before = succession_.coordinator();
         const auto decision = succession_.ended(known());
-        if (!decision.lost.empty() && !is_muted() && before != rank()) {
-            former_.ask(before, why);
+        const bool leaves_it = decision.action != Succession::Action::Nothing &&
+                               decision.action != Succession::Action::Fail &&
+                               !succession_.is_calling(before);
+        if (leaves_it && !is_muted() && before != rank()) {
+            former_.ask(before, why, !decision.lost.empty());
         }
         follow(decision, before, why, membership::death_error(before, why));
     }

@@ -9,6 +9,8 @@ namespace tutti::membership {
 
 namespace {
 
+constexpr int most_calls = 3;  // to one coordinator that ends each connection without a word
+
 bool nothing_answers(int system_errno) {
     return system_errno == ETIMEDOUT || system_errno == EHOSTUNREACH || system_errno == ENETUNREACH;
 }
@@ -31,8 +33,21 @@ std::string Succession::host_of(int rank, const Known& known) const {
     return rank == nobody ? first_host_ : known.hosts[static_cast<size_t>(rank)];
 }
 
+// False: no coordinator is needed any more.
+bool Succession::follows_on(const Known& known) const {
+    return !is_alone() && !is_ended_ && !known.is_acknowledged;
+}
+
 Succession::Decision Succession::ended(const Known& known) {
-    if (is_alone() || is_ended_ || known.is_acknowledged) return {};
+    const bool calls_again = state_ == State::Following && calls_ > 0 && calls_ < most_calls;
+    if (!calls_again || !follows_on(known)) return go_on_without(known);
+    ++calls_;
+    state_ = State::Calling;
+    return {Action::Call, {}};
+}
+
+Succession::Decision Succession::go_on_without(const Known& known) {
+    if (!follows_on(known)) return {};
     if (!known.all_have_joined) return {Action::Fail, {}};
     Known then = known;
     std::vector<int> lost;
@@ -45,7 +60,7 @@ Succession::Decision Succession::fell_silent(const Known& known) {
     Known then = known;
     std::vector<int> lost;
     if (note_gone(then, coordinator_)) lost.push_back(coordinator_);
-    return {ended(then).action, std::move(lost)};
+    return {go_on_without(then).action, std::move(lost)};
 }
 
 Succession::Decision Succession::missed(const Known& known, int system_errno) {
@@ -58,7 +73,7 @@ Succession::Decision Succession::missed(const Known& known, int system_errno) {
             if (is_there && note_gone(then, rank)) lost.push_back(rank);
         }
     }
-    Decision decision = ended(then);
+    Decision decision = go_on_without(then);
     decision.lost.insert(decision.lost.begin(), lost.begin(), lost.end());
     return decision;
 }
@@ -81,6 +96,7 @@ Succession::Action Succession::follow_next(const Known& known) {
         return Action::GoOnAlone;
     }
     coordinator_ = next;
+    calls_ = 1;
     state_ = State::Calling;
     return next == rank_ ? Action::Coordinate : Action::Call;
 }

@@ -34,7 +34,8 @@ public:
 
     // The first one; nobody: no rank, on that host.
     void met(int coordinator, std::string host);
-    // The connection to the coordinator has ended: its rank, if it is one, has left or died.
+    // The connection to the coordinator has ended: its rank, if it is one, has left or died. One that
+    // was called and has said nothing yet is called again: if its process is gone, it refuses.
     Decision ended(const Known& known);
     // It does not answer, or does not run.
     Decision fell_silent(const Known& known);
@@ -42,8 +43,10 @@ public:
     // process is gone. If nothing answers, and a coordinator before it on that host fell silent,
     // the host is cut off: to try its ranks one after the other would take as many times as long.
     Decision missed(const Known& known, int system_errno);
-    // The one that was called has answered.
+    // The one that was called has accepted.
     void reached();
+    // It has said something.
+    void heard() { calls_ = 0; }
     // No other rank will be followed.
     void go_on_alone() { state_ = State::Alone; }
     // This rank needs no coordinator any more, should it lose this one.
@@ -59,6 +62,8 @@ private:
     enum class State : uint8_t { Following, Calling, Alone };
 
     [[nodiscard]] std::string host_of(int rank, const Known& known) const;
+    [[nodiscard]] bool follows_on(const Known& known) const;
+    Decision go_on_without(const Known& known);
     Action follow_next(const Known& known);
 
     const int rank_;
@@ -66,6 +71,7 @@ private:
     State state_ = State::Following;
     bool is_ended_ = false;
     int coordinator_ = 0;      // nobody: a process that is no rank
+    int calls_ = 0;            // to it, since it was heard
     std::string first_host_;   // of the first coordinator
     std::string silent_host_;  // of a coordinator that did not answer
 };

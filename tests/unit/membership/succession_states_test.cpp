@@ -39,8 +39,10 @@ void the_lowest_rank_that_is_left_follows(void** /*state*/) {
     assert_true(succession.is_calling(1));
     succession.reached();
     assert_false(succession.is_calling(1));
+    succession.heard();
     expect(succession.ended(five_ranks({0})), Action::Call, {1});
     succession.reached();
+    succession.heard();
     expect(succession.ended(five_ranks({0, 1})), Action::Coordinate, {2});
     assert_int_equal(succession.coordinator(), 3);
 }
@@ -66,6 +68,31 @@ void all_ranks_find_the_same_one(void** /*state*/) {
         }
         assert_int_equal(first >= 0, left > 1);
     }
+}
+
+// It may be the connection alone that broke, before this rank had come.
+void one_that_has_said_nothing_is_called_again(void** /*state*/) {
+    auto succession = rank_that_follows(3, 0);
+    expect(succession.ended(five_ranks()), Action::Call, {0});
+    for (int call = 0; call < 2; ++call) {
+        succession.reached();
+        expect(succession.ended(five_ranks({0})), Action::Call, {});
+        assert_true(succession.is_calling(1));
+    }
+    succession.reached();
+    expect(succession.ended(five_ranks({0})), Action::Call, {1});
+    assert_true(succession.is_calling(2));
+    succession.reached();
+    expect(succession.fell_silent(five_ranks({0, 1})), Action::Coordinate, {2});
+}
+
+void one_that_refuses_is_not_called_again(void** /*state*/) {
+    auto succession = rank_that_follows(3, 0);
+    expect(succession.ended(five_ranks()), Action::Call, {0});
+    succession.reached();
+    expect(succession.ended(five_ranks({0})), Action::Call, {});
+    expect(succession.missed(five_ranks({0}), ECONNREFUSED), Action::Call, {1});
+    assert_true(succession.is_calling(2));
 }
 
 void a_coordinator_that_has_left_is_not_lost(void** /*state*/) {
@@ -155,6 +182,7 @@ void a_host_that_ended_or_refuses_is_not_cut_off(void** /*state*/) {
     auto answered = rank_that_follows(1, 2);
     expect(answered.fell_silent(known), Action::Call, {});
     answered.reached();
+    answered.heard();
     expect(answered.ended(known), Action::Coordinate, {0});
 }
 
@@ -174,6 +202,8 @@ int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(the_lowest_rank_that_is_left_follows),
         TUTTI_TEST(all_ranks_find_the_same_one),
+        TUTTI_TEST(one_that_has_said_nothing_is_called_again),
+        TUTTI_TEST(one_that_refuses_is_not_called_again),
         TUTTI_TEST(a_coordinator_that_has_left_is_not_lost),
         TUTTI_TEST(a_coordinator_that_is_no_rank_is_never_lost),
         TUTTI_TEST(nobody_follows_before_all_have_joined),

@@ -182,6 +182,18 @@ void a_rank_that_slept_believes_one_that_was_awake(void**) {
     assert_string_equal(follower.await_ruling().message.c_str(), "it was silent");
 }
 
+// Its first connection has ended, though only its own side knows.
+void a_rank_that_connects_again_is_told_that_it_is_lost(void**) {
+    Follower follower;
+    Line other = follower.enter(3);
+    Line first = follower.enter(2);
+    first.say(encode(Kind::QueryMissing));
+    first.receive(Kind::Missing);
+    Line again = follower.enter(2);
+    await_loss(again, 2);
+    await_loss(other, 2);
+}
+
 // A later death is that of one rank.
 void ranks_that_have_slept_go_on_if_no_other_has(void**) {
     Follower follower(true);
@@ -204,6 +216,7 @@ int main() {
         TUTTI_TEST(a_rank_that_slept_coordinates_those_that_were_awake),
         TUTTI_TEST(a_rank_that_slept_believes_one_that_was_awake),
         TUTTI_TEST(ranks_that_have_all_slept_make_no_group_of_their_own),
+        TUTTI_TEST(a_rank_that_connects_again_is_told_that_it_is_lost),
         TUTTI_TEST(ranks_that_have_slept_go_on_if_no_other_has),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
