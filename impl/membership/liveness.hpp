@@ -41,6 +41,8 @@ public:
     // False for what is not about who lives.
     bool receive(const Frame& frame);
     void tick();
+    // In place of a tick while there is no coordinator: this process runs.
+    void note_time() { (void)heartbeat_clock_.was_suspended(); }
     // Whether this process did not run for a while, until a moment ago.
     [[nodiscard]] bool was_suspended_lately() const {
         return heartbeat_clock_.was_suspended_lately();

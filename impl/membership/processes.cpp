@@ -314,7 +314,7 @@ private:
         // From then on also between two coordinators: a rank whose timer rests looks stopped.
         if (!ticks_) {
             ticks_ = std::make_unique<net::Timer>(*loop_, [this] {
-                if (stream_ && liveness_) liveness_->tick();
+                if (liveness_) stream_ ? liveness_->tick() : liveness_->note_time();
             });
             ticks_->start(heartbeat_.interval_ms, heartbeat_.interval_ms);
         }
@@ -403,7 +403,7 @@ private:
 
     void on_coordinator_lost(const Status& why) {
         stream_.reset();
-        has_slept_ = !is_muted() && liveness_ && liveness_->was_suspended_lately();
+        has_slept_ = was_asleep();
         const int before = succession_.coordinator();
         const auto decision = succession_.ended(known());
         const bool leaves_it = decision.action != Succession::Action::Nothing &&
@@ -413,6 +413,10 @@ private:
             former_.ask(before, why, !decision.lost.empty());
         }
         follow(decision, before, why, membership::death_error(before, why));
+    }
+
+    [[nodiscard]] bool was_asleep() const {
+        return !is_muted() && liveness_ && liveness_->was_suspended_lately();
     }
 
     // Where a rank listens, as this one reaches it; empty: not known.
@@ -455,6 +459,7 @@ private:
     }
 
     void on_coordinator_missed(const Status& why) {
+        if (was_asleep()) has_slept_ = true;
         const int before = succession_.coordinator();
         follow(succession_.missed(known(), why.system_errno), before, why,
                membership::death_error(before, why));
