@@ -34,8 +34,8 @@ public:
 
     // The first one; nobody: no rank, on that host.
     void met(int coordinator, std::string host);
-    // The connection to the coordinator has ended: its rank, if it is one, has left or died. One that
-    // was called and has said nothing yet is called again: if its process is gone, it refuses.
+    // The connection to the coordinator has ended: its rank, if it is one, has left or died. One
+    // that was called and has said nothing yet is called again: if its process is gone, it refuses.
     Decision ended(const Known& known);
     // It does not answer, or does not run.
     Decision fell_silent(const Known& known);

@@ -166,13 +166,12 @@ void expect_a_mismatch(std::vector<std::future<Agreed>> ranks) {
 
 void ranks_that_exclude_different_ones_hear_of_it(void**) {
     Members members(3);
-    for (const auto& excluded : std::vector<std::vector<std::vector<int>>>{
-             {{1}, {0}, {}}, {{}, {}, {1}}, {{2}, {}, {}}}) {
+    for (const auto& excluded :
+         std::vector<std::vector<std::vector<int>>>{{{1}, {0}, {}}, {{}, {}, {1}}, {{2}, {}, {}}}) {
         std::vector<std::future<Agreed>> ranks;
         for (int rank = 0; rank < 3; ++rank) {
             const auto place = static_cast<size_t>(rank);
-            ranks.push_back(
-                decide(members[place], {.payload = "", .excluded = excluded[place]}));
+            ranks.push_back(decide(members[place], {.payload = "", .excluded = excluded[place]}));
         }
         expect_a_mismatch(std::move(ranks));
     }
