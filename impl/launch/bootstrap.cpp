@@ -33,6 +33,35 @@ std::string host_name(const Options& options) {
     return name.data();
 }
 
+Node this_node(const Options& options) {
+    Node node{host_name(options), {}};
+    for (const auto& program : options.programs)
+        node.programs.push_back({program.role, program.count});
+    return node;
+}
+
+// The ranks of a node's programs as a text for the other nodes.
+std::string encode(const std::vector<ProgramRanks>& programs) {
+    std::vector<std::string> fields;
+    for (const auto& program : programs) {
+        fields.push_back(program.role);
+        fields.push_back(std::to_string(program.count));
+    }
+    return join_fields(fields);
+}
+
+std::vector<ProgramRanks> decode_programs(const std::string& text) {
+    constexpr size_t fields_of_one = 2;
+    const auto fields = split_fields(text, fields_of_one);
+    const std::string what = "a number of ranks in the message of another tuttirun";
+    std::vector<ProgramRanks> programs;
+    for (size_t i = 1; i < fields.size(); i += fields_of_one) {
+        const auto count = parse_number(fields[i], what, 1, limits::processes);
+        programs.push_back({fields[i - 1], static_cast<int>(count)});
+    }
+    return programs;
+}
+
 bool is_here(const std::string& host) {
     const auto ours = net::addresses_of_this_host();
     const auto addresses = net::resolve({host, 0});
@@ -102,10 +131,10 @@ public:
           deadline_(deadline) {
         // Two nodes may have the same data.
         const auto token = cat(::getpid(), ".", random_value<uint32_t>());
+        const Node node = this_node(options);
         card_ =
-            join_fields({host_name(options), options.role, std::to_string(options.nproc_per_node),
-                         std::to_string(options.nnodes), std::to_string(options.max_restarts),
-                         policy(goes_on(options)), token});
+            join_fields({node.host, encode(node.programs), std::to_string(options.nnodes),
+                         std::to_string(options.max_restarts), policy(goes_on(options)), token});
     }
 
     // `waits` gets the rank of this node if others are not there yet.
@@ -165,20 +194,19 @@ private:
     void add(Placement& placement, size_t node, const std::string& card) const {
         const auto fields = split_fields(card, card_size);
         const std::string what = "a number in the message of another tuttirun";
-        const auto size = parse_number(fields[2], what, 1, limits::processes);
         const auto agree = [&](const char* option, int64_t theirs, int64_t ours) {
             if (theirs == ours) return;
             refuse("node ", node, " (", fields[0], ") was started with ", option, " ", theirs,
                    ", this one with ", ours);
         };
-        agree("--nnodes", parse_number(fields[3], what, 1, limits::nodes), options_.nnodes);
-        agree("--max-restarts", parse_number(fields[4], what, 0, limits::restarts),
+        agree("--nnodes", parse_number(fields[2], what, 1, limits::nodes), options_.nnodes);
+        agree("--max-restarts", parse_number(fields[3], what, 0, limits::restarts),
               options_.max_restarts);
-        if (fields[5] != policy(goes_on(options_))) {
-            refuse("node ", node, " (", fields[0], ") was started with --on-failure ", fields[5],
+        if (fields[4] != policy(goes_on(options_))) {
+            refuse("node ", node, " (", fields[0], ") was started with --on-failure ", fields[4],
                    ", this one with ", policy(goes_on(options_)));
         }
-        placement.nodes.push_back({fields[0], fields[1], static_cast<int>(size)});
+        placement.nodes.push_back({fields[0], decode_programs(fields[1])});
     }
 
     [[noreturn]] void say_who_is_missing(const std::vector<std::string>& names) const {
@@ -206,7 +234,7 @@ private:
                    "\" was refused, and this job is \"", options_.run_id, "\"");
     }
 
-    static constexpr size_t card_size = 7;
+    static constexpr size_t card_size = 6;
 
     const Options& options_;
     SignalInbox& signals_;
@@ -223,7 +251,7 @@ BootstrapResult bootstrap_nodes(const Options& options, SignalInbox& signals,
     BootstrapResult bootstrap;
     if (options.nnodes == 1) {
         bootstrap.store = make_hash_store();
-        bootstrap.placement.nodes = {{host_name(options), options.role, options.nproc_per_node}};
+        bootstrap.placement.nodes = {this_node(options)};
         bootstrap.placement.run_id = options.run_id;
         bootstrap.placement.max_restarts = options.max_restarts;
         return bootstrap;

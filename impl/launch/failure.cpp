@@ -49,18 +49,23 @@ int64_t now_us() {
 }
 
 std::string encode(const Failure& failure) {
-    std::vector<std::string> fields{
-        std::to_string(failure.rank),          std::to_string(failure.local_rank),
-        std::to_string(failure.node),          failure.host,
-        std::to_string(failure.pid),           std::to_string(failure.ending.by_signal ? 1 : 0),
-        std::to_string(failure.ending.number), std::to_string(failure.ending.core_dumped ? 1 : 0),
-        std::to_string(failure.time_us),       failure.message};
+    std::vector<std::string> fields{std::to_string(failure.rank),
+                                    std::to_string(failure.local_rank),
+                                    std::to_string(failure.node),
+                                    failure.host,
+                                    std::to_string(failure.pid),
+                                    failure.program,
+                                    std::to_string(failure.ending.by_signal ? 1 : 0),
+                                    std::to_string(failure.ending.number),
+                                    std::to_string(failure.ending.core_dumped ? 1 : 0),
+                                    std::to_string(failure.time_us),
+                                    failure.message};
     fields.insert(fields.end(), failure.last_lines.begin(), failure.last_lines.end());
     return join_fields(fields);
 }
 
 Failure decode_failure(const std::string& text) {
-    constexpr size_t fixed = 10;
+    constexpr size_t fixed = 11;
     const auto fields = split_fields(text, fixed);
     const auto number = [&](size_t index, int64_t lowest, int64_t highest) {
         return parse_number(fields[index], "a number in the report of another node", lowest,
@@ -73,9 +78,10 @@ Failure decode_failure(const std::string& text) {
     failure.node = small(2);
     failure.host = fields[3];
     failure.pid = small(4);
-    failure.ending = {number(5, 0, 1) == 1, small(6), number(7, 0, 1) == 1};
-    failure.time_us = number(8, 0, INT64_MAX);
-    failure.message = fields[9];
+    failure.program = fields[5];
+    failure.ending = {number(6, 0, 1) == 1, small(7), number(8, 0, 1) == 1};
+    failure.time_us = number(9, 0, INT64_MAX);
+    failure.message = fields[10];
     failure.last_lines.assign(fields.begin() + fixed, fields.end());
     return failure;
 }
@@ -101,8 +107,9 @@ std::vector<std::string> report(bool is_first, const Failure& failure, int node_
             cat(title, ": ", place, " at ", time_text(failure.time_us), ": ", failure.message));
         return lines;
     }
+    const auto program = failure.program.empty() ? "" : cat(" of ", failure.program);
     lines.push_back(cat(title, ": rank ", failure.rank, " (local rank ", failure.local_rank,
-                        ", pid ", static_cast<int>(failure.pid), ") on ", place, " ",
+                        ", pid ", static_cast<int>(failure.pid), ")", program, " on ", place, " ",
                         describe(failure.ending), " at ", time_text(failure.time_us)));
     if (!failure.message.empty()) {
         lines.emplace_back("  what it said of it:");

@@ -19,6 +19,7 @@ struct Failure {
     int node = 0;
     std::string host;
     pid_t pid = -1;
+    std::string program;  // empty: the only one of its node
     ExitStatus ending;
     int64_t time_us = 0;                  // since 1970, when it was seen
     std::string message;                  // what the program, or tuttirun, says of it; may be empty

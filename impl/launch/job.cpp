@@ -31,18 +31,28 @@ int signal_code(int number) {
 }
 
 // As torchrun does: Python without a buffer, and another one than python3 by PYTHON_EXEC.
-std::vector<std::string> command_of(const Options& options) {
-    auto command = options.command;
-    const auto& program = command.front();
-    const bool script = program.ends_with(".py") && ::access(program.c_str(), F_OK) == 0 &&
-                        ::access(program.c_str(), X_OK) != 0;
-    const bool wanted = options.python == Python::Module || options.python == Python::File ||
-                        (options.python == Python::Scripts && script);
+std::vector<std::string> command_of(const Program& program) {
+    auto command = program.command;
+    const auto& file = command.front();
+    const bool script = file.ends_with(".py") && ::access(file.c_str(), F_OK) == 0 &&
+                        ::access(file.c_str(), X_OK) != 0;
+    const bool wanted = program.python == Python::Module || program.python == Python::File ||
+                        (program.python == Python::Scripts && script);
     if (!wanted) return command;
     std::vector<std::string> python{environment("PYTHON_EXEC").value_or("python3"), "-u"};
-    if (options.python == Python::Module) python.emplace_back("-m");
+    if (program.python == Python::Module) python.emplace_back("-m");
     command.insert(command.begin(), python.begin(), python.end());
     return command;
+}
+
+std::vector<Executable> find_programs(const std::vector<Program>& programs) {
+    std::vector<Executable> found;
+    for (const auto& program : programs) {
+        auto command = command_of(program);
+        auto path = find_program(command.front());
+        found.push_back({std::move(path), std::move(command)});
+    }
+    return found;
 }
 
 }  // namespace
@@ -104,15 +114,13 @@ Outcome Job::run_attempt() {
     const Placement& placement = bootstrap_.placement;
     Watch watch(bootstrap_, placement.attempt, options_.times, goes_on(options_));
     try {
-        Options options = options_;
-        options.command = command_of(options_);
         std::vector<std::string> folders;
         const auto& node = placement.nodes[static_cast<size_t>(placement.node_rank)];
-        for (int local_rank = 0; local_rank < node.local_size; ++local_rank) {
+        for (int local_rank = 0; local_rank < local_size(node); ++local_rank) {
             folders.push_back(logs_.folder_of(placement.attempt, local_rank));
         }
-        Supervisor supervisor(find_program(options.command.front()), options, signals_, guard_,
-                              watch, writer_, [this](int rank) { tell_ranks_of_end(rank); });
+        Supervisor supervisor(find_programs(options_.programs), options_, signals_, guard_, watch,
+                              writer_, [this](int rank) { tell_ranks_of_end(rank); });
         return supervisor.run(plan_workers(placement, inherited_, folders));
     } catch (const Error& fault) {
         // The other nodes must not wait for ranks that never were.
@@ -220,8 +228,8 @@ int Job::conclude(const Outcome& outcome, bool& again) {
 void Job::say_how_many(int succeeded, bool of_this_node) {
     const Placement& placement = bootstrap_.placement;
     int ranks = 0;
-    for (const auto& node : placement.nodes) ranks += node.local_size;
-    if (of_this_node) ranks = placement.nodes[static_cast<size_t>(placement.node_rank)].local_size;
+    for (const auto& node : placement.nodes) ranks += local_size(node);
+    if (of_this_node) ranks = local_size(options_);
     say(cat(succeeded, " of ", ranks, " ranks", of_this_node ? " of this node" : "",
             " ended with exit code 0"));
 }

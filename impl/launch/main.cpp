@@ -14,6 +14,7 @@
 #include "base/environment.hpp"
 #include "base/exit_status.hpp"
 #include "guard.hpp"
+#include "help.hpp"
 #include "interruptible.hpp"
 #include "job.hpp"
 #include "options.hpp"
@@ -89,6 +90,7 @@ int main(int count, char** arguments) {
     }
     if (options.action == Options::Action::Help) return show(help_text());
     if (options.action == Options::Action::Version) return show("tuttirun " TUTTI_VERSION "\n");
+    if (!options.notice.empty()) complain(options.notice);
     try {
         return run(options);
     } catch (const std::exception& fault) {

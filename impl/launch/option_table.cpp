@@ -42,20 +42,22 @@ constexpr std::array table{
     OptionRow{"--nproc-per-node", 0, "N",
               "number of processes on this node: N, cpu, gpu or auto (1)",
               [](Parsed& parsed, Text value, Text what) {
-                  parsed.options.nproc_per_node = parse_process_count(value, what);
-              }},
+                  parsed.program.program.count = parse_process_count(value, what);
+              },
+              Scope::Program},
     OptionRow{"--bind-to", 0, "WHAT", "bind each rank to processors: core, numa or none (none)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.bind_to = parse_bind_to(value, what);
               }},
-    OptionRow{"--role", 0, "NAME", "value of ROLE_NAME for the ranks of this node (default)",
-              [](Parsed& parsed, Text value, Text) { parsed.options.role = value; }},
+    OptionRow{"--role", 0, "NAME", "value of ROLE_NAME for these ranks (default)",
+              [](Parsed& parsed, Text value, Text) { parsed.program.program.role = value; },
+              Scope::Program},
     OptionRow{"--module", 'm', nullptr, "the program is a Python module",
-              [](Parsed& parsed, Text, Text) { parsed.module = true; }},
+              [](Parsed& parsed, Text, Text) { parsed.program.module = true; }, Scope::Program},
     OptionRow{"--run-path", 0, nullptr, "the program is a Python file with any name",
-              [](Parsed& parsed, Text, Text) { parsed.run_path = true; }},
+              [](Parsed& parsed, Text, Text) { parsed.program.run_path = true; }, Scope::Program},
     OptionRow{"--no-python", 0, nullptr, "execute file.py directly, without python3",
-              [](Parsed& parsed, Text, Text) { parsed.no_python = true; }},
+              [](Parsed& parsed, Text, Text) { parsed.program.no_python = true; }, Scope::Program},
     OptionRow{"--start-method", 0, "NAME", "no effect: tuttirun starts programs with exec",
               no_effect},
     OptionRow{"--use-env", 0, nullptr, "no effect: LOCAL_RANK is always set", no_effect},

@@ -7,9 +7,11 @@
 #include <cctype>
 #include <csignal>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "binding.hpp"
+#include "limits.hpp"
 #include "option_table.hpp"
 
 namespace tutti::launch {
@@ -18,13 +20,23 @@ namespace {
 
 constexpr int default_master_port = 29'500;
 
-const OptionRow& find_option(std::string name) {
+// An argument that stands between two programs.
+constexpr std::string_view separator = ":";
+constexpr const char* way_to_pass_a_separator =
+    "; \"--\" before a program passes it all that follows, \":\" as well";
+
+// `is_first`: of the command line's programs.
+const OptionRow& find_option(std::string name, bool is_first) {
     std::replace(name.begin(), name.end(), '_', '-');
     for (const auto& row : option_table()) {
         if (row.name == nullptr) continue;
-        if (name == row.name || (row.letter != 0 && name == cat("-", row.letter))) return row;
+        if (name != row.name && (row.letter == 0 || name != cat("-", row.letter))) continue;
+        if (is_first || row.scope == Scope::Program) return row;
+        refuse(row.name,
+               " is of the whole job: it stands before the first program, not after \":\"");
     }
-    refuse("unknown option ", name);
+    if (is_first) refuse("unknown option ", name);
+    refuse("unknown option ", name, " after \":\"", way_to_pass_a_separator);
 }
 
 // "--nproc-per-node" is PET_NPROC_PER_NODE.
@@ -62,28 +74,71 @@ Lookup without_place(const Lookup& lookup) {
     };
 }
 
-// Where the program begins.
-size_t read_arguments(Parsed& parsed, std::span<const char* const> arguments) {
+// Where a program begins.
+struct Start {
+    size_t index = 0;
+    bool is_last = false;  // what follows is all its own
+};
+
+Start read_arguments(Parsed& parsed, std::span<const char* const> arguments, bool is_first) {
     size_t next = 0;
     while (next < arguments.size()) {
         const std::string argument = arguments[next];
         if (!argument.starts_with('-')) break;
         ++next;
-        if (argument == "--") break;
+        if (argument == "--") return {next, true};
         const auto equals = argument.find('=');
-        const OptionRow& row = find_option(argument.substr(0, equals));
+        const OptionRow& row = find_option(argument.substr(0, equals), is_first);
         std::string value;
         if (row.value == nullptr) {
             if (equals != std::string::npos) refuse(row.name, " takes no value");
         } else if (equals != std::string::npos) {
             value = argument.substr(equals + 1);
         } else {
-            if (next == arguments.size()) refuse(row.name, " needs a value");
+            if (next == arguments.size() || arguments[next] == separator) {
+                refuse(row.name, " needs a value");
+            }
             value = arguments[next++];
         }
         row.apply(parsed, value, row.name);
     }
-    return next;
+    return {next, false};
+}
+
+Python choose_python(const ParsedProgram& parsed) {
+    const int chosen = int{parsed.module} + int{parsed.run_path} + int{parsed.no_python};
+    if (chosen > 1) refuse("of --module, --run-path and --no-python one can be given");
+    if (parsed.module) return Python::Module;
+    if (parsed.run_path) return Python::File;
+    return parsed.no_python ? Python::Never : Python::Scripts;
+}
+
+// A program that once got ":" as an argument must not be cut in two unseen.
+void notice_program_without_options(Options& options, std::span<const char* const> command) {
+    if (command.empty() || !options.notice.empty()) return;
+    options.notice = cat("\"", command.front(), "\" follows \":\" and is a program with one rank",
+                         way_to_pass_a_separator);
+}
+
+// Each program with the options before it. Those of the first are partly there, by variables.
+void read_programs(Parsed& parsed, std::span<const char* const> arguments) {
+    Options& options = parsed.options;
+    for (;; parsed.program = {}) {
+        const bool is_first = options.programs.empty();
+        const Start start = read_arguments(parsed, arguments, is_first);
+        arguments = arguments.subspan(start.index);
+        const auto end = start.is_last ? arguments.end() : std::ranges::find(arguments, separator);
+        const auto size = static_cast<size_t>(end - arguments.begin());
+        if (!is_first && start.index == 0) {
+            notice_program_without_options(options, arguments.first(size));
+        }
+        Program& program = parsed.program.program;
+        program.python = choose_python(parsed.program);
+        program.command.assign(arguments.begin(), end);
+        options.programs.push_back(std::move(program));
+        if (end == arguments.end()) return;
+        arguments = arguments.subspan(size + 1);
+    }
 }
 
 // One node takes any free port; several must know it beforehand.
@@ -114,10 +169,12 @@ void check_nodes(const Options& options) {
 
 // Checked last: only then the number of this node's ranks is known.
 void check_local_ranks(const Options& options) {
+    const int size = local_size(options);
+    const char* all = options.programs.size() > 1 ? "the sum of all " : "";
     const auto check = [&](const char* option, int rank) {
-        if (rank < options.nproc_per_node) return;
-        refuse(option, " names local rank ", rank, ", and --nproc-per-node is ",
-               options.nproc_per_node, ": local ranks are 0 to ", options.nproc_per_node - 1);
+        if (rank < size) return;
+        refuse(option, " names local rank ", rank, ", and ", all, "--nproc-per-node is ", size,
+               ": local ranks are 0 to ", size - 1);
     };
     for (const auto& [rank, streams] : options.redirects.ranks) check("--redirects", rank);
     for (const auto& [rank, streams] : options.tee.ranks) check("--tee", rank);
@@ -133,92 +190,54 @@ void check_standalone(const Parsed& parsed) {
     if (parsed.options.nnodes != 1) refuse("--standalone is for one node, not --nnodes");
 }
 
-Python choose_python(const Parsed& parsed) {
-    const int chosen = int{parsed.module} + int{parsed.run_path} + int{parsed.no_python};
-    if (chosen > 1) refuse("of --module, --run-path and --no-python one can be given");
-    if (parsed.module) return Python::Module;
-    if (parsed.run_path) return Python::File;
-    return parsed.no_python ? Python::Never : Python::Scripts;
+void check_programs(const Options& options) {
+    const auto& programs = options.programs;
+    const auto missing = std::ranges::find_if(
+        programs, [](const Program& program) { return program.command.empty(); });
+    if (missing != programs.end()) {
+        if (programs.size() == 1) refuse("the program to run is missing");
+        if (missing == programs.begin()) refuse("the program before the first \":\" is missing");
+        const bool is_last = missing + 1 == programs.end();
+        refuse("the program ", is_last ? "after the last \":\"" : "between two \":\"",
+               " is missing", way_to_pass_a_separator);
+    }
+    const int size = local_size(options);
+    if (size > limits::processes) {
+        refuse("the sum of all --nproc-per-node is ", size, ", not a whole number from 1 to ",
+               limits::processes);
+    }
 }
 
 }  // namespace
+
+int local_size(const Options& options) {
+    int size = 0;
+    for (const auto& program : options.programs) size += program.count;
+    return size;
+}
 
 Options parse_options(std::span<const char* const> arguments, const Lookup& lookup) {
     Parsed parsed;
     parsed.options.signals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
     // A request for help on the command line is granted whatever the environment says.
     Parsed spoken = parsed;
-    static_cast<void>(read_arguments(spoken, arguments));
+    static_cast<void>(read_arguments(spoken, arguments, true));
     if (spoken.options.action != Options::Action::Run) return spoken.options;
 
     read_environment(parsed, spoken.standalone ? without_place(lookup) : lookup);
-    const auto command = arguments.subspan(read_arguments(parsed, arguments));
+    read_programs(parsed, arguments);
     Options& options = parsed.options;
-    options.command.assign(command.begin(), command.end());
     if (options.action != Options::Action::Run) return options;
     if (parsed.standalone) check_standalone(parsed);
     if (options.on_failure == OnFailure::Kill) options.max_restarts = 0;
-    options.python = choose_python(parsed);
     choose_endpoint(parsed);
     if (options.backend == Backend::Static && !options.node_rank) options.node_rank = 0;
     check_nodes(options);
     check_local_ranks(options);
-    if (options.command.empty()) refuse("the program to run is missing");
+    check_programs(options);
     options.processors =
-        choose_processors(options.bind_to, options.nproc_per_node, allowed_processors());
+        choose_processors(options.bind_to, local_size(options), allowed_processors());
     return options;
-}
-
-std::string help_text() {
-    std::string text =
-        "usage: tuttirun [options] [--] program [arguments]\n"
-        "\n"
-        "Starts several processes of a program, the ranks of a job. It serves the store that the\n"
-        "ranks use to connect, forwards their output, and waits until all have ended. It sets the\n"
-        "environment variables of torchrun: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,\n"
-        "MASTER_PORT and others.\n"
-        "\n"
-        "  tuttirun --nproc-per-node 4 ./program\n"
-        "  tuttirun --nnodes 2 --node-rank R --master-addr HOST_OF_NODE_0 ./program\n"
-        "  tuttirun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST ./program\n"
-        "\n"
-        "An environment variable sets each option as well: PET_NODE_RANK sets --node-rank.\n";
-    constexpr size_t column = 32;
-    for (const OptionRow& row : option_table()) {
-        if (row.name == nullptr) {
-            text += cat("\n", row.help, "\n");
-            continue;
-        }
-        auto line = row.letter == 0 ? cat("  ", row.name) : cat("  -", row.letter, ", ", row.name);
-        if (row.value != nullptr) line += cat(" ", row.value);
-        line.resize(std::max(line.size() + 1, column), ' ');
-        text += cat(line, row.help, "\n");
-    }
-    text +=
-        "\n"
-        "Times of --rdzv-conf KEY=SECONDS,KEY=SECONDS\n"
-        "  join_timeout, timeout         how long to wait for all nodes (600)\n"
-        "  keep_alive_interval           interval between heartbeats of a node (5)\n"
-        "  keep_alive_max_attempt        missed heartbeats after which a node is lost (3); a\n"
-        "                                stopped tuttirun sends none\n"
-        "\n"
-        "If a rank fails (--on-failure)\n"
-        "  restart    tuttirun ends the ranks of all nodes, and starts all of them again if a\n"
-        "             restart is left (--max-restarts); this is the default\n"
-        "  shrink     the other ranks go on. If no rank ends with 0, the job has failed, and all\n"
-        "             start again if a restart is left\n"
-        "  kill       tuttirun ends the ranks of all nodes, whatever --max-restarts says\n"
-        "Each tuttirun reports the rank that failed first: its host, exit code or signal, time\n"
-        "and last lines of output; with shrink, also those that failed later.\n"
-        "\n"
-        "Exit code\n"
-        "  0          all ranks succeeded; with --on-failure shrink, at least one\n"
-        "  N          the exit code of the rank that failed first\n"
-        "  128 + N    signal N killed that rank, or ended the job\n"
-        "  1          tuttirun failed, or a node was lost\n"
-        "  2          the command line is wrong\n"
-        "  127        the program cannot be run\n";
-    return text;
 }
 
 }  // namespace tutti::launch

@@ -20,12 +20,20 @@ namespace tutti::launch {
 // none.
 enum class Python { Scripts, File, Module, Never };
 
+// A program and its ranks: a part of the command line, between two ":".
+struct Program {
+    int count = 1;  // of its ranks on this node
+    std::string role = "default";
+    Python python = Python::Scripts;
+    std::vector<std::string> command;  // the program and its arguments
+};
+
 struct Options {
     enum class Action { Run, Help, Version };
 
     Action action = Action::Run;
     int nnodes = 1;
-    int nproc_per_node = 1;
+    std::vector<Program> programs;  // of this node
     BindTo bind_to = BindTo::None;
     std::vector<ProcessorSet> processors;  // by local rank; empty: the ranks are not bound
     Backend backend = Backend::Static;
@@ -35,7 +43,6 @@ struct Options {
     RendezvousTimes times;
     std::string local_addr;  // empty: the host's name
     std::string run_id = "none";
-    std::string role = "default";
     OnFailure on_failure = OnFailure::Restart;
     int max_restarts = 0;  // 0 with OnFailure::Kill
     int64_t shutdown_timeout_ms = 5'000;
@@ -44,9 +51,11 @@ struct Options {
     StreamChoice tee;
     std::set<int> local_ranks_filter;  // empty: all
     std::vector<int> signals;          // to handle
-    Python python = Python::Scripts;
-    std::vector<std::string> command;  // the program and its arguments
+    std::string notice;                // to be said at the start; may be empty
 };
+
+// The number of ranks of this node.
+int local_size(const Options& options);
 
 // Whether a rank that fails leaves the others alone.
 inline bool goes_on(const Options& options) {
@@ -57,10 +66,9 @@ inline bool goes_on(const Options& options) {
 using Lookup = std::function<std::optional<std::string>(const char* name)>;
 
 // Words in names may be joined by - or _, values by = or a space. --some-option may also come from
-// PET_SOME_OPTION. INVALID_ARGUMENT names the option or the variable that is unknown, malformed or
-// lacks its value.
+// PET_SOME_OPTION, which is the first program's if it is a program's. A lone ":" ends a program's
+// arguments, unless "--" stands before the program. INVALID_ARGUMENT names the option or the
+// variable that is unknown, malformed or lacks its value, or the program that is missing.
 Options parse_options(std::span<const char* const> arguments, const Lookup& lookup);
-
-std::string help_text();
 
 }  // namespace tutti::launch

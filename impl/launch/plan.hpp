@@ -9,12 +9,19 @@
 
 namespace tutti::launch {
 
+// The ranks of a program, which follow each other on their node.
+struct ProgramRanks {
+    std::string role = "default";
+    int count = 1;
+};
+
 // A node, as all nodes know it.
 struct Node {
     std::string host;
-    std::string role = "default";
-    int local_size = 1;
+    std::vector<ProgramRanks> programs;
 };
+
+int local_size(const Node& node);
 
 // A job at one of its attempts, seen from one of its nodes.
 struct Placement {
@@ -30,6 +37,7 @@ struct Placement {
 struct WorkerPlan {
     int rank = 0;
     int local_rank = 0;
+    size_t program = 0;                    // index of the node's programs
     std::string folder;                    // of log and error files; empty: there is none
     std::vector<std::string> environment;  // "NAME=value", complete
 };

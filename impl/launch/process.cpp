@@ -184,16 +184,15 @@ std::string find_program(const std::string& name) {
     cannot_run(name, fault);
 }
 
-Process start_process(const std::string& path, const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment, int input,
-                      const ProcessorSet& processors) {
+Process start_process(const Executable& program, const std::vector<std::string>& environment,
+                      int input, const ProcessorSet& processors) {
     const auto mask = mask_of(processors);
-    const auto argument_pointers = pointers(arguments);
+    const auto argument_pointers = pointers(program.arguments);
     const auto environment_pointers = pointers(environment);
     Pipe out = make_pipe();
     Pipe err = make_pipe();
     Pipe report = make_pipe();
-    const Birth birth{path.c_str(),
+    const Birth birth{program.path.c_str(),
                       argument_pointers.data(),
                       environment_pointers.data(),
                       input,
@@ -211,7 +210,7 @@ Process start_process(const std::string& path, const std::vector<std::string>& a
     if (const Report from_child = read_report(report.reading.get()); from_child.fault != 0) {
         ::waitpid(child, nullptr, 0);
         if (from_child.step == Report::Step::Binding) cannot_bind(processors, from_child.fault);
-        cannot_run(path, from_child.fault);
+        cannot_run(program.path, from_child.fault);
     }
     ::fcntl(out.reading.get(), F_SETFL, O_NONBLOCK);
     ::fcntl(err.reading.get(), F_SETFL, O_NONBLOCK);

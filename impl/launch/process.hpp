@@ -23,16 +23,21 @@ struct Process {
     net::Descriptor err;
 };
 
+// A program as exec takes it.
+struct Executable {
+    std::string path;
+    std::vector<std::string> arguments;  // with the first, its name
+};
+
 // The file that `name` stands for, as a shell finds it: in PATH if it has no slash. CannotRun if
 // there is none that may be executed.
 std::string find_program(const std::string& name);
 
-// Runs `path` in a process group of its own, with `input` as its standard input, default signals
-// and piped output, on these processors unless there are none. It dies with the calling thread.
-// CannotRun if exec fails, an Error if the system has no room for it or does not bind it.
-Process start_process(const std::string& path, const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment, int input,
-                      const ProcessorSet& processors);
+// Runs the program in a process group of its own, with `input` as its standard input, default
+// signals and piped output, on these processors unless there are none. It dies with the calling
+// thread. CannotRun if exec fails, an Error if the system has no room for it or does not bind it.
+Process start_process(const Executable& program, const std::vector<std::string>& environment,
+                      int input, const ProcessorSet& processors);
 
 // SIGTERM to each process of that group that does not handle it: one that was just being started
 // when the group got it may have missed it.

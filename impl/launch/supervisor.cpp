@@ -15,7 +15,6 @@
 #include "base/resource_limits.hpp"
 #include "limits.hpp"
 #include "logs.hpp"
-#include "process.hpp"
 
 namespace tutti::launch {
 
@@ -39,10 +38,10 @@ net::Descriptor open_nothing() {
 
 }  // namespace
 
-Supervisor::Supervisor(std::string program, const Options& options, SignalInbox& signals,
-                       const Guard& guard, Watch& watch, LineWriter& writer,
+Supervisor::Supervisor(std::vector<Executable> executables, const Options& options,
+                       SignalInbox& signals, const Guard& guard, Watch& watch, LineWriter& writer,
                        std::function<void(int rank)> ended)
-    : program_(std::move(program)),
+    : executables_(std::move(executables)),
       options_(options),
       signals_(signals),
       guard_(guard),
@@ -83,13 +82,15 @@ Worker Supervisor::start_worker(const WorkerPlan& plan, int nothing) {
     LineReader err = make_reader(plan, standard_error);
     const auto& sets = options_.processors;
     auto process =
-        start_process(program_, options_.command, plan.environment, reads ? STDIN_FILENO : nothing,
+        start_process(executables_[plan.program], plan.environment, reads ? STDIN_FILENO : nothing,
                       sets.empty() ? ProcessorSet{} : sets[static_cast<size_t>(plan.local_rank)]);
     guard_.add(process.pid);
     out.read_from(std::move(process.out));
     err.read_from(std::move(process.err));
     err.keep_last(limits::last_lines, limits::last_line_bytes);
-    return {plan.rank, plan.local_rank, process.pid, std::move(out), std::move(err), plan.folder};
+    const auto& program = options_.programs[plan.program].command.front();
+    return {plan.rank,      plan.local_rank, program,    process.pid,
+            std::move(out), std::move(err),  plan.folder};
 }
 
 LineReader Supervisor::make_reader(const WorkerPlan& plan, int stream) const {
@@ -356,7 +357,7 @@ void Supervisor::tell_later_failures() {
 
 void Supervisor::say_failure(Worker& worker) {
     worker.is_told = true;
-    say(cat(name(worker), " ", describe(*worker.ending), ": ", options_.command.front()));
+    say(cat(name(worker), " ", describe(*worker.ending), ": ", worker.program));
     if (!go_on() || phase_ != Phase::Running) return;
     const auto left = std::ranges::count_if(workers_, &Worker::alive);
     if (left > 0) say(cat(left, " of ", workers_.size(), " ranks of this node go on"));
@@ -471,17 +472,23 @@ bool Supervisor::anyone_alive() const {
                        [](const Worker& worker) { return worker.alive; });
 }
 
+Failure Supervisor::failure_to_report(const Worker& worker) const {
+    Failure failure = failure_of(worker);
+    if (options_.programs.size() > 1) failure.program = worker.program;
+    return failure;
+}
+
 Outcome Supervisor::outcome() const {
     Outcome outcome;
     outcome.verdict = *watch_.verdict();
     outcome.signal = job_signal_;
     outcome.succeeded = static_cast<int>(std::ranges::count_if(
         workers_, [](const Worker& worker) { return !worker.ending->failed(); }));
-    if (first_) outcome.failures.push_back(failure_of(workers_[*first_]));
+    if (first_) outcome.failures.push_back(failure_to_report(workers_[*first_]));
     for (size_t i = 0; i < workers_.size(); ++i) {
         const Worker& worker = workers_[i];
         if (i == first_ || !worker.is_told) continue;
-        Failure failure = failure_of(worker);
+        Failure failure = failure_to_report(worker);
         failure.last_lines.clear();
         failure.message.resize(cut(failure.message, limits::last_line_bytes).size());
         outcome.failures.push_back(std::move(failure));

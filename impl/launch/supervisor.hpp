@@ -16,6 +16,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "plan.hpp"
+#include "process.hpp"
 #include "signals.hpp"
 #include "watch.hpp"
 #include "worker.hpp"
@@ -36,7 +37,8 @@ class Supervisor {
 public:
     // Standard input goes to rank 0 unless it is a terminal.
     // `ended` hears of every rank that ends and ends no others with it, when nothing of it is left.
-    Supervisor(std::string program, const Options& options, SignalInbox& signals,
+    // There is an executable for each program of the options.
+    Supervisor(std::vector<Executable> executables, const Options& options, SignalInbox& signals,
                const Guard& guard, Watch& watch, LineWriter& writer,
                std::function<void(int rank)> ended);
     Supervisor(const Supervisor&) = delete;
@@ -80,8 +82,9 @@ private:
     [[nodiscard]] bool anything_left() const;
     [[nodiscard]] Deadline next_look() const;
     [[nodiscard]] Outcome outcome() const;
+    [[nodiscard]] Failure failure_to_report(const Worker& worker) const;
 
-    const std::string program_;  // a path
+    const std::vector<Executable> executables_;  // of the programs
     const Options& options_;
     SignalInbox& signals_;
     const Guard& guard_;

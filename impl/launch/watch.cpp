@@ -168,7 +168,7 @@ std::vector<Watch::News> Watch::take_news() {
 int Watch::first_rank_of(int node) const {
     int rank = 0;
     for (int before = 0; before < node; ++before) {
-        rank += bootstrap_.placement.nodes[static_cast<size_t>(before)].local_size;
+        rank += local_size(bootstrap_.placement.nodes[static_cast<size_t>(before)]);
     }
     return rank;
 }

@@ -18,6 +18,7 @@ namespace tutti::launch {
 struct Worker {
     int rank;
     int local_rank;
+    std::string program;  // as it stands on the command line
     pid_t pid;
     LineReader out;
     LineReader err;

@@ -91,6 +91,14 @@ case_it_meets_under_tuttirun() {
     expect_sums
 }
 
+case_it_meets_with_the_ranks_of_another_program() {
+    cp "$program" "$folder/other"
+    shows tuttirun --nproc-per-node 1 all_reduce : --nproc-per-node 3 other
+    launch --nproc-per-node 1 "$program" : --nproc-per-node 3 "$folder/other"
+    expect_code 0
+    expect_sums
+}
+
 case_it_meets_in_processes_of_its_own() {
     shows ./spawn 3
     "$(dirname "$program")/spawn" 3 >"$folder/out" 2>"$folder/err" || fail "spawn failed"

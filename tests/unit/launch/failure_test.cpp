@@ -54,6 +54,7 @@ void a_failure_arrives_as_it_was_sent(void**) {
     sent.node = 2;
     sent.host = "alpha";
     sent.pid = 99;
+    sent.program = "./simulation";
     sent.ending.core_dumped = true;
     sent.message = "no\nnever";
     sent.last_lines = {"one", "", "three"};
@@ -63,6 +64,7 @@ void a_failure_arrives_as_it_was_sent(void**) {
     assert_int_equal(got.node, 2);
     assert_string_equal(got.host.c_str(), "alpha");
     assert_int_equal(got.pid, 99);
+    assert_string_equal(got.program.c_str(), "./simulation");
     assert_true(got.ending.by_signal && got.ending.core_dumped);
     assert_int_equal(got.ending.number, SIGSEGV);
     assert_int_equal(got.time_us, 1'234'567);
@@ -128,6 +130,17 @@ void the_report_of_a_node_without_ranks_says_why(void**) {
     assert_int_equal(lines.size(), 1);
     assert_true(lines[0].starts_with("first failure: node 1 (beta) at "));
     assert_true(lines[0].ends_with(": cannot run"));
+}
+
+void the_report_names_one_of_several_programs(void**) {
+    Failure failure = failure_at(0);
+    failure.local_rank = 2;
+    failure.host = "beta";
+    assert_true(report(true, failure, 1)[0].starts_with(
+        "first failure: rank 0 (local rank 2, pid -1) on beta exited with code 1 at "));
+    failure.program = "./simulation";
+    assert_true(report(false, failure, 2)[0].starts_with(
+        "later failure: rank 0 (local rank 2, pid -1) of ./simulation on node 0 (beta) exited "));
 }
 
 void expect_message(const std::string& json, const std::string& message) {
@@ -224,6 +237,7 @@ int main() {
         TUTTI_TEST(the_statements_of_nodes_add_up),
         TUTTI_TEST(the_earliest_failure_is_the_first_but_a_kill_counts_earlier),
         TUTTI_TEST(the_report_of_a_node_without_ranks_says_why),
+        TUTTI_TEST(the_report_names_one_of_several_programs),
         TUTTI_TEST(the_message_of_an_error_file_is_found),
         TUTTI_TEST(what_is_no_plain_error_file_is_not_read),
         TUTTI_TEST(of_a_long_error_file_the_start_is_shown),

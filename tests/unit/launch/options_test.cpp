@@ -3,34 +3,19 @@
 #include "launch/options.hpp"
 
 #include <csignal>
-#include <initializer_list>
-#include <map>
-#include <vector>
 
-#include "support/unit.hpp"
+#include "command_line.hpp"
+#include "launch/help.hpp"
 
 namespace {
 
 using tutti::launch::Backend;
 using tutti::launch::BindTo;
 using tutti::launch::Options;
-
-using Variables = std::map<std::string, std::string>;
-
-Options parse(std::initializer_list<const char*> arguments, const Variables& variables = {}) {
-    const std::vector<const char*> list(arguments);
-    const auto lookup = [&](const char* name) -> std::optional<std::string> {
-        const auto found = variables.find(name);
-        if (found == variables.end()) return std::nullopt;
-        return found->second;
-    };
-    return tutti::launch::parse_options(list, lookup);
-}
-
-void expect_refusal(std::initializer_list<const char*> arguments, const std::string& fragment,
-                    const Variables& variables = {}) {
-    TUTTI_EXPECT_ERROR(parse(arguments, variables), TUTTI_ERR_INVALID_ARGUMENT, fragment);
-}
+using tutti::test::expect_refusal;
+using tutti::test::parse;
+using tutti::test::show_programs;
+using tutti::test::Variables;
 
 void expect_endpoint(const Options& options, const char* host, int port) {
     assert_string_equal(options.endpoint.host.c_str(), host);
@@ -38,19 +23,21 @@ void expect_endpoint(const Options& options, const char* host, int port) {
 }
 
 void expect_command(const Options& options, std::initializer_list<const char*> words) {
-    assert_true(options.command == std::vector<std::string>(words.begin(), words.end()));
+    assert_int_equal(options.programs.size(), 1);
+    assert_true(options.programs.front().command ==
+                std::vector<std::string>(words.begin(), words.end()));
 }
 
 void a_program_alone_gets_the_defaults(void**) {
     const auto options = parse({"program"});
     assert_true(options.action == Options::Action::Run);
     assert_int_equal(options.nnodes, 1);
-    assert_int_equal(options.nproc_per_node, 1);
+    assert_int_equal(local_size(options), 1);
     assert_true(options.bind_to == BindTo::None && options.processors.empty());
     assert_int_equal(*options.node_rank, 0);
     expect_endpoint(options, "127.0.0.1", 0);
     assert_string_equal(options.run_id.c_str(), "none");
-    assert_string_equal(options.role.c_str(), "default");
+    assert_string_equal(options.programs.front().role.c_str(), "default");
     assert_int_equal(options.max_restarts, 0);
     assert_true(options.on_failure == tutti::launch::OnFailure::Restart);
     assert_int_equal(options.shutdown_timeout_ms, 5'000);
@@ -61,8 +48,8 @@ void a_program_alone_gets_the_defaults(void**) {
 }
 
 void values_follow_a_space_or_an_equals_sign(void**) {
-    assert_int_equal(parse({"--nproc-per-node", "3", "program"}).nproc_per_node, 3);
-    assert_int_equal(parse({"--nproc-per-node=3", "program"}).nproc_per_node, 3);
+    assert_int_equal(local_size(parse({"--nproc-per-node", "3", "program"})), 3);
+    assert_int_equal(local_size(parse({"--nproc-per-node=3", "program"})), 3);
     expect_endpoint(parse({"--master-addr=::1", "program"}), "::1", 0);
     expect_endpoint(parse({"--master-port", "29500", "program"}), "127.0.0.1", 29'500);
     assert_int_equal(parse({"--shutdown-timeout=0", "program"}).shutdown_timeout_ms, 0);
@@ -71,14 +58,14 @@ void values_follow_a_space_or_an_equals_sign(void**) {
 }
 
 void names_are_joined_by_dashes_or_underscores(void**) {
-    assert_int_equal(parse({"--nproc_per_node=3", "program"}).nproc_per_node, 3);
+    assert_int_equal(local_size(parse({"--nproc_per_node=3", "program"})), 3);
     expect_endpoint(parse({"--master_port", "7", "program"}), "127.0.0.1", 7);
     expect_endpoint(parse({"--master_addr=a_b", "program"}), "a_b", 0);
 }
 
 void options_after_the_program_belong_to_it(void**) {
     const auto options = parse({"--standalone", "program", "--nproc-per-node", "3", "--", "-x"});
-    assert_int_equal(options.nproc_per_node, 1);
+    assert_int_equal(local_size(options), 1);
     expect_command(options, {"program", "--nproc-per-node", "3", "--", "-x"});
     expect_command(parse({"--", "--program", "a"}), {"--program", "a"});
 }
@@ -91,15 +78,15 @@ void every_option_may_come_from_the_environment_and_the_command_line_wins(void**
         {"PET_RDZV_ID", "job"},      {"PET_NO_PYTHON", "1"},      {"PET_STANDALONE", "0"}};
     const auto options = parse({"--nproc-per-node", "5", "program"}, variables);
     assert_int_equal(options.nnodes, 2);
-    assert_int_equal(options.nproc_per_node, 5);
+    assert_int_equal(local_size(options), 5);
     assert_int_equal(*options.node_rank, 1);
     expect_endpoint(options, "host", 7);
     assert_int_equal(options.max_restarts, 4);
-    assert_string_equal(options.role.c_str(), "trainer");
+    assert_string_equal(options.programs.front().role.c_str(), "trainer");
     assert_string_equal(options.log_dir.c_str(), "/logs");
     assert_string_equal(options.run_id.c_str(), "job");
     assert_true(options.redirects.has(0, 1));
-    assert_true(options.python == tutti::launch::Python::Never);
+    assert_true(options.programs.front().python == tutti::launch::Python::Never);
     expect_refusal({"program"}, "PET_NNODES is \"many\"", {{"PET_NNODES", "many"}});
     expect_refusal({"program"}, "PET_STANDALONE is \"yes\", not 0 or 1",
                    {{"PET_STANDALONE", "yes"}});
@@ -220,14 +207,13 @@ void what_has_no_meaning_here_is_taken_and_has_no_effect(void**) {
 // All that options can change, as text.
 std::string show(const Options& options) {
     std::string text = tutti::cat(
-        options.nnodes, " ", options.nproc_per_node, " ", static_cast<int>(options.backend), " ",
+        options.nnodes, " ", show_programs(options), " ", static_cast<int>(options.backend), " ",
         options.node_rank.value_or(-1), " ", options.endpoint.host, " ", options.endpoint.port, " ",
         options.times.join_ms, " ", options.times.pulse_ms, " ", options.local_addr, " ",
-        static_cast<int>(options.bind_to), " ", options.run_id, " ", options.role, " ",
+        static_cast<int>(options.bind_to), " ", options.run_id, " ",
         static_cast<int>(options.on_failure), " ", options.max_restarts, " ",
         options.shutdown_timeout_ms, " ", options.log_dir, " ");
-    text += tutti::cat(static_cast<int>(options.python), options.redirects.everyone,
-                       options.tee.everyone);
+    text += tutti::cat(options.redirects.everyone, options.tee.everyone);
     for (const int rank : options.local_ranks_filter) text += tutti::cat(" ", rank);
     for (const int signal : options.signals) text += tutti::cat(" ", signal);
     return text;
@@ -276,13 +262,16 @@ void every_option_also_comes_from_the_environment(void**) {
 
 void programs_of_python_are_told_by_options(void**) {
     using tutti::launch::Python;
-    assert_true(parse({"program"}).python == Python::Scripts);
-    assert_true(parse({"--no-python", "program"}).python == Python::Never);
-    assert_true(parse({"--run-path", "program"}).python == Python::File);
-    assert_true(parse({"-m", "package.module"}).python == Python::Module);
-    assert_true(parse({"package.module"}, {{"PET_MODULE", "1"}}).python == Python::Module);
-    assert_true(parse({"program"}, {{"PET_RUN_PATH", "1"}}).python == Python::File);
-    assert_true(parse({"program"}, {{"PET_MODULE", "0"}}).python == Python::Scripts);
+    assert_true(parse({"program"}).programs.front().python == Python::Scripts);
+    assert_true(parse({"--no-python", "program"}).programs.front().python == Python::Never);
+    assert_true(parse({"--run-path", "program"}).programs.front().python == Python::File);
+    assert_true(parse({"-m", "package.module"}).programs.front().python == Python::Module);
+    assert_true(parse({"package.module"}, {{"PET_MODULE", "1"}}).programs.front().python ==
+                Python::Module);
+    assert_true(parse({"program"}, {{"PET_RUN_PATH", "1"}}).programs.front().python ==
+                Python::File);
+    assert_true(parse({"program"}, {{"PET_MODULE", "0"}}).programs.front().python ==
+                Python::Scripts);
     assert_string_equal(parse({"program"}, {{"PET_LOCAL_ADDR", "here"}}).local_addr.c_str(),
                         "here");
 }

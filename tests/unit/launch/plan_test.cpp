@@ -42,7 +42,7 @@ void expect_values(const std::vector<WorkerPlan>& plans, const char* name, const
 
 void ranks_follow_the_sizes_and_roles_of_the_nodes(void**) {
     Placement placement;
-    placement.nodes = {{"a", "reader", 2}, {"b", "trainer", 1}, {"c", "reader", 3}};
+    placement.nodes = {{"a", {{"reader", 2}}}, {"b", {{"trainer", 1}}}, {"c", {{"reader", 3}}}};
     placement.master_addr = std::string("alpha");
     placement.master_port = 7;
     placement.attempt = 1;
@@ -74,6 +74,31 @@ void ranks_follow_the_sizes_and_roles_of_the_nodes(void**) {
     expect_values(alone, "ROLE_NAME", "trainer ");
     expect_values(alone, "ROLE_WORLD_SIZE", "1 ");
     expect_values(alone, "OMP_NUM_THREADS", "");
+}
+
+void ranks_follow_the_programs_of_a_node(void**) {
+    Placement placement;
+    placement.nodes = {{"a", {{"default", 1}, {"simulation", 2}}},
+                       {"b", {{"simulation", 1}, {"default", 2}, {"simulation", 1}, {"", 1}}}};
+    const auto plans = plan_of(placement, 1, {"/0", "/1", "/2", "/3", "/4"});
+    std::string programs;
+    for (const auto& plan : plans) programs += std::to_string(plan.program);
+    assert_string_equal(programs.c_str(), "01123");
+    assert_string_equal(plans[3].folder.c_str(), "/3");
+    assert_true(plans[3].rank == 6 && plans[3].local_rank == 3);
+    expect_values(plans, "RANK", "3 4 5 6 7 ");
+    expect_values(plans, "WORLD_SIZE", "8 8 8 8 8 ");
+    expect_values(plans, "LOCAL_RANK", "0 1 2 3 4 ");
+    expect_values(plans, "LOCAL_WORLD_SIZE", "5 5 5 5 5 ");
+    expect_values(plans, "GROUP_RANK", "1 1 1 1 1 ");
+    expect_values(plans, "ROLE_NAME", "simulation default default simulation  ");
+    expect_values(plans, "ROLE_RANK", "2 1 2 3 0 ");
+    expect_values(plans, "ROLE_WORLD_SIZE", "4 3 3 4 1 ");
+    expect_values(plans, "TORCHELASTIC_ERROR_FILE",
+                  "/0/error.json /1/error.json /2/error.json /3/error.json /4/error.json ");
+    placement.nodes = {{"a", {{"default", 1}, {"default", 1}}}};
+    expect_values(plan_of(placement, 0, {"", ""}), "OMP_NUM_THREADS", "1 1 ");
+    expect_values(plan_of(placement, 0, {"", ""}), "ROLE_RANK", "0 1 ");
 }
 
 void gpus_are_counted_by_their_files_or_by_what_is_visible(void**) {
@@ -109,6 +134,7 @@ void the_number_of_processes_is_counted_or_given(void**) {
 int main() {
     const CMUnitTest tests[] = {
         TUTTI_TEST(ranks_follow_the_sizes_and_roles_of_the_nodes),
+        TUTTI_TEST(ranks_follow_the_programs_of_a_node),
         TUTTI_TEST(gpus_are_counted_by_their_files_or_by_what_is_visible),
         TUTTI_TEST(the_number_of_processes_is_counted_or_given),
     };
