@@ -35,8 +35,9 @@ std::string host_name(const Options& options) {
 
 Node this_node(const Options& options) {
     Node node{host_name(options), {}};
-    for (const auto& program : options.programs)
+    for (const auto& program : options.programs) {
         node.programs.push_back({program.role, program.count});
+    }
     return node;
 }
 

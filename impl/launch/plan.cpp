@@ -21,7 +21,7 @@ bool has_variable(std::span<const char* const> environment, const std::string& n
     });
 }
 
-// Any role, or one.
+// A name; null: any role.
 using Role = const std::string*;
 
 int count_ranks(std::span<const ProgramRanks> programs, Role role) {
