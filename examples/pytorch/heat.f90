@@ -45,7 +45,7 @@ contains
     call tutti_init_process_group(part, place + 1, length + 1)
     call part%release()
     call tutti_prefix_store_create(whole, "simulation", part)
-    call tutti_group_create(part, place, length, simulation)
+    call tutti_group_create(part, place, length, simulation, description="simulation")
     call part%release()
     call whole%release()
   end subroutine
