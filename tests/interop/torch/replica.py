@@ -30,7 +30,7 @@ BUFFERS = [(5,), (), (7,)]
 UNUSED_BY_ALL = 4
 DTYPES = {8: torch.float16, 9: torch.bfloat16, 10: torch.float32, 11: torch.float64}
 # name: passes, synchronised every, find_unused_parameters, static_graph, bytes of a bucket (0: PyTorch's),
-# buffers are sent, dtypes, gradient_as_bucket_view
+# buffers are sent (2: init_sync is False), dtypes, gradient_as_bucket_view
 CASES = {
     "plain": (6, 1, 0, 0, 4096, 1, (10,), 0),
     "bucket views": (6, 1, 0, 0, 4096, 1, (10, 11), 1),
@@ -44,6 +44,7 @@ CASES = {
     "unused, views": (30, 1, 1, 0, 4096, 0, (10,), 1),
     "unused, no_sync": (20, 2, 1, 0, 4096, 1, (10,), 0),
     "unused, PyTorch's buckets": (10, 1, 1, 0, 0, 1, (10,), 0),
+    "no init_sync": (3, 1, 0, 0, 4096, 2, (10,), 0),
     "static graph": (6, 1, 0, 1, 4096, 1, (10, 11), 0),
     "static graph, views": (6, 1, 0, 1, 4096, 1, (10,), 1),
 }
@@ -143,10 +144,10 @@ def torch_rank(rank, size, port, seed, role, case):
         model = DistributedDataParallel(
             net, find_unused_parameters=bool(find_unused), static_graph=bool(static_graph),
             bucket_cap_mb=cap / 2**20 if cap else None, broadcast_buffers=bool(sends),
-            gradient_as_bucket_view=bool(views))
+            gradient_as_bucket_view=bool(views), init_sync=sends != 2)
         states = list(net.parameters()) + (list(net.buffers()) if sends else [])
         for i, one in enumerate(states):
-            assert (one == 1 + i).all(), (i, one)
+            assert (one == 1 + i + (rank if sends == 2 else 0)).all(), (i, one)
         train(net, model, rank, case, role == "die")
     except (dist.DistError, RuntimeError) as error:
         told = f"{type(error).__name__} {error}"

@@ -1,9 +1,11 @@
 /* A replica in C of a job of DistributedDataParallel, for replica.py, which has the same module.
  * Public headers only.
- *   tutti_torch_replica_peer PORT RANK SIZE SEED ROLE PASSES EVERY FIND STATIC CAP BUFFERS DTYPES
- * ROLE: live; die (in the middle of pass 3); shape, count (has other parameters). EVERY: each so
- * many-th pass is synchronised. CAP: bytes of a bucket, 0: PyTorch's. BUFFERS: 0: they are not
- * sent. DTYPES: numbers of tutti's, separated by commas, which the parameters have in turn. */
+ *   tutti_torch_replica_peer STORE RANK SIZE SEED ROLE PASSES EVERY FIND STATIC CAP BUFFERS DTYPES
+ * STORE: the port of PyTorch's, or a file, if all ranks are in C.
+ * ROLE: live; die (in the middle of pass 3); shape, count (has other parameters). EVERY: of so many
+ * passes one is synchronised. CAP: bytes of a bucket, 0: PyTorch's. BUFFERS: 0: they are not sent,
+ * 2: init_sync is False. DTYPES: numbers of tutti's, separated by commas, which the parameters have
+ * in turn. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,7 +39,7 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* What the call said, on the line that replica.py reads. */
+/* Ends the rank with a line for replica.py, if the call has failed. */
 static void must(tutti_status status) {
     if (status == TUTTI_OK) return;
     printf("told %d %.6f %s %s\n", rank, now(), tutti_status_name(status), error.message);
@@ -188,10 +190,15 @@ static void run_pass(tutti_group* group, tutti_torch_replica* replica, int64_t p
     if (synchronise) check_gradients(group, replica, pass);
 }
 
-static tutti_group* meet(int port) {
+static tutti_group* meet(const char* where) {
     tutti_store *whole = NULL, *part = NULL;
     tutti_group* group = NULL;
-    must(tutti_tcp_store_create("127.0.0.1", port, size, rank == 0, NULL, &whole, &error));
+    if (where[0] == '/') {
+        must(tutti_file_store_create(where, size, NULL, &whole, &error));
+    } else {
+        must(tutti_tcp_store_create("127.0.0.1", atoi(where), size, rank == 0, NULL, &whole,
+                                    &error));
+    }
     must(tutti_prefix_store_create(whole, "default_pg/0//cpu/", &part, &error));
     must(tutti_group_create(NULL, part, "world", rank, size, NULL, &group, &error));
     tutti_store_release(part);
@@ -212,15 +219,17 @@ int main(int argc, char** argv) {
     options.find_unused_parameters = (uint32_t)atoi(argv[8]);
     options.static_graph = (uint32_t)atoi(argv[9]);
     options.bucket_cap_mb = atof(argv[10]) / 1048576;
-    options.no_forward_sync_buffers = options.no_init_sync_buffers = !atoi(argv[11]);
+    options.no_forward_sync_buffers = options.no_init_sync_buffers = atoi(argv[11]) == 0;
+    options.no_init_sync = atoi(argv[11]) == 2;
     make_tensors(argv[12]);
-    tutti_group* const group = meet(atoi(argv[1]));
+    tutti_group* const group = meet(argv[1]);
     if (strcmp(argv[5], "shape") == 0) tensors[0].sizes = turned;
     const int32_t skipped = strcmp(argv[5], "count") == 0;
     must(tutti_torch_replica_create(group, tensors + skipped, TENSORS - skipped, &options, &replica,
                                     &error));
     for (int i = 0; i < (options.no_init_sync_buffers ? PARAMETERS + 1 : TENSORS); ++i) {
-        check_filled(&tensors[i].values, 1 + i, "initial value", -1, i);
+        check_filled(&tensors[i].values, (options.no_init_sync ? rank : 0) + 1 + i, "initial value",
+                     -1, i);
     }
     for (int64_t pass = 0; pass < passes; ++pass) {
         run_pass(group, replica, pass, pass == 3 && strcmp(argv[5], "die") == 0);
