@@ -62,7 +62,6 @@ public:
     // collectives.cpp
     WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
     WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
-    WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override;
     WorkPtr allreduce_coalesced(Tensors& tensors,
                                 const c10d::AllreduceCoalescedOptions& options) override;
     WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
@@ -95,6 +94,9 @@ public:
                           const c10d::AllToAllOptions& options) override;
     WorkPtr alltoall(Tensors& outputs, Tensors& inputs,
                      const c10d::AllToAllOptions& options) override;
+
+    // sparse.cpp
+    WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override;
 
     // messages.cpp
     WorkPtr send(Tensors& tensors, int to, int tag) override;
@@ -131,6 +133,8 @@ private:
     template <typename Call>
     WorkPtr issue_message(const Terms& terms, Operands&& operands, Tensors results, Call&& call);
     WorkPtr collected(const Terms& terms, Operands&& operands, Tensors results);
+    Tensors gather_uneven(const at::Tensor& own, int64_t along, const std::vector<int64_t>& sizes,
+                          Milliseconds timeout);
 
     // Calls that were collected between startCoalescing and endCoalescing.
     struct Batch {

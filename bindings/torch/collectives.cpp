@@ -47,20 +47,16 @@ WorkPtr Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& optio
 }
 
 WorkPtr Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
+    const at::Tensor& tensor = only(tensors, "all_reduce");
+    if (tensor.layout() != at::kStrided) return allreduce_sparse(tensors, options);
     Operands operands("all_reduce", Use::reduces);
-    const tutti_buffer buffer = operands.update(only(tensors, "all_reduce"));
+    const tutti_buffer buffer = operands.update(tensor);
     const Op op(options.reduceOp);
     return issue(
         {OpType::ALLREDUCE, "tutti:all_reduce", options.timeout, compat::is_async(options)},
         std::move(operands), tensors, [&](const At& at) {
             return tutti_all_reduce(at.group, nullptr, &buffer, op, at.options, at.work, at.error);
         });
-}
-
-WorkPtr Backend::allreduce_sparse(Tensors& /*tensors*/, const c10d::AllreduceOptions& /*options*/) {
-    C10_THROW_ERROR(NotImplementedError,
-                    "tutti: all_reduce takes dense tensors, and this one is sparse: convert it by "
-                    "to_dense()");
 }
 
 WorkPtr Backend::allreduce_coalesced(Tensors& tensors,
