@@ -33,6 +33,7 @@ public:
                 decode_value();
             } while (!builder_.complete());
             value = at_;
+            if (is_pickle()) refuse("it is a pickle of Python's, which is code, and never read");
             if (left() > 0) refuse(left(), " bytes follow the value");
         } catch (const Error& error) {
             if (error.status().code != TUTTI_ERR_INVALID_ARGUMENT) throw;
@@ -45,6 +46,12 @@ public:
 
 private:
     [[nodiscard]] size_t left() const { return size_ - at_; }
+
+    // As every protocol since 2 begins and ends it; in MessagePack that is an empty map, and more.
+    [[nodiscard]] bool is_pickle() const {
+        return at_ == 1 && size_ > 2 && begin_[0] == 0x80 && begin_[1] >= 2 && begin_[1] <= 5 &&
+               begin_[size_ - 1] == '.';
+    }
 
     const uint8_t* take(uint64_t size) {
         if (size > left()) {

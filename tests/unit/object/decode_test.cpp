@@ -26,6 +26,7 @@ void malformed_messages_are_refused_with_the_byte(void** /*state*/) {
     expect_refusal(raw({0x92, 1}), "at byte 0, it should hold 2 values, and only 1 bytes follow");
     expect_refusal(raw({0x92, 1, 0x92, 1}), "at byte 2, it should hold 2 values");
     expect_refusal(raw({0xc0, 0xc0, 0xc0}), "at byte 1, 2 bytes follow the value");
+    expect_refusal(raw({0x80, 4, 'N', '.'}), "it is a pickle of Python's");
     expect_refusal(raw({0x92, 1, 0xa2, 'x', 0x80}), "the string is not UTF-8 at byte 4");
     expect_refusal(raw({0x92, 1, 0xa3, 'x'}), "at byte 2, it ends too early: 3 bytes should");
     expect_refusal(raw({0x81, 0xc0, 1}), "at byte 1, a key of a map is due here");
