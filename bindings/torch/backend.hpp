@@ -121,6 +121,9 @@ public:
     void abort();
     void shutdown();
 
+    // For what PyTorch's class has no call of. It lives as long as this.
+    tutti_group* handle() const { return group_; }
+
 private:
     // Makes one call: `call` gets an At.
     template <typename Call>

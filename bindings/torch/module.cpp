@@ -5,6 +5,7 @@
 #include <pybind11/chrono.h>
 
 #include "backend.hpp"
+#include "objects.hpp"
 
 namespace py = pybind11;
 using tutti_torch::GroupOptions;
@@ -45,4 +46,5 @@ PYBIND11_MODULE(_native, module) {
     module.def("create", &create, py::arg("store"), py::arg("name"), py::arg("rank"),
                py::arg("size"), py::arg("timeout"), py::arg("device"), py::arg("options"),
                py::call_guard<py::gil_scoped_release>());
+    tutti_torch::add_object_calls(module);
 }
