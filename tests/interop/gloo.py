@@ -14,33 +14,61 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from support.peers import hold_port, skip_without_pytorch, test_seed
 
 tests = pathlib.Path(__file__).resolve().parent.parent
-longest_s = 240
-together = 10  # schedules that run in one world, one after the other
-dtypes = "int8 uint8 int32 int64 float32 float64 complex64 complex128 bool".split()
-moves = "broadcast all_gather all_gather_into_tensor gather scatter".split()
-moves += "all_to_all all_to_all_single uneven message any_source".split()
-reductions = "all_reduce reduce reduce_scatter reduce_scatter_tensor coalesced".split()
-integer_ops = "SUM PRODUCT MIN MAX BAND BOR BXOR".split()
+longest_s = 480
 # Which ranks are PyTorch's, by the number of ranks: it serves the store, or tutti does.
 worlds = ["pt", "tp", "ptt", "tpp", "ptp", "pttt", "tppp", "tptp"]
 
 
-def ops_of(dtype):
-    if dtype.startswith("complex"):
-        return ["SUM", "AVG"]
-    return ["SUM", "AVG", "PRODUCT", "MIN", "MAX"] if dtype.startswith("float") else integer_ops
+class Calls:
+    """Which calls both can make: over Gloo, and over backend tutti, which has more."""
 
+    def __init__(self, is_plugin):
+        self.is_plugin = is_plugin
+        self.dtypes = "int8 uint8 int32 int64 float32 float64 complex64 complex128 bool".split()
+        self.large = ["int8", "float32", "complex128"]  # with 1 Mi elements
+        self.moves = "broadcast all_gather all_gather_into_tensor gather scatter".split()
+        self.moves += "all_to_all all_to_all_single uneven message any_source".split()
+        self.reductions = "all_reduce reduce reduce_scatter reduce_scatter_tensor coalesced".split()
+        self.barriers = ["barrier"]
+        if is_plugin:
+            self.dtypes += "int16 uint16 uint32 uint64 float16 bfloat16 float8_e4m3fn".split()
+            self.moves += "all_gather_uneven all_to_all_uneven all_gather_coalesced batch".split()
+            self.moves += ["all_gather_into_tensor_coalesced"]
+            self.reductions += ["reduce_scatter_uneven", "reduce_scatter_tensor_coalesced"]
+            self.barriers += ["monitored_barrier"]
 
-def is_known(kind, dtype, count):
-    """What PyTorch does not refuse."""
-    if kind == "any_source" and count == 0:
-        return False
-    return kind != "gather" or not dtype.startswith("complex")
+    def ops_of(self, dtype):
+        if dtype.startswith("complex"):
+            return ["SUM", "AVG"]
+        if "float" not in dtype:
+            return "SUM PRODUCT MIN MAX BAND BOR BXOR".split()
+        ops = ["SUM", "AVG", "PRODUCT", "MIN", "MAX"]
+        return ops + ["PREMUL_SUM"] if self.is_plugin else ops
+
+    def is_known(self, kind, dtype, count):
+        """What neither refuses."""
+        if kind in self.reductions:
+            return not dtype.startswith("float8")
+        if self.is_plugin:
+            return True
+        if kind == "any_source" and count == 0:
+            return False
+        return kind != "gather" or not dtype.startswith("complex")
+
+    def of(self, dtype, count):
+        """Kinds and ops."""
+        known = [one for one in self.moves + self.reductions if self.is_known(one, dtype, count)]
+        return [
+            (kind, op)
+            for kind in known
+            for op in (self.ops_of(dtype) if kind in self.reductions else ["SUM"])
+        ]
 
 
 class Plan:
     """Lines: number, kind, dtype, op, count, root, group, 1 if tutti's calls have a work + 2 if
-    PyTorch's are async; or number, "group" and ranks."""
+    PyTorch's are async; or number, "group" and ranks; or number, "die", a rank and
+    the signal that ends it."""
 
     def __init__(self):
         self.lines, self.sizes = [], []
@@ -53,44 +81,43 @@ class Plan:
         self.lines.append(f"{len(self.lines)} {kind} {dtype} {op} {count} {root} {group} {is_async}")
 
 
-def matrix(size):
+def matrix(calls, size):
     """Every collective x dtype x op x count x sync or async on either side."""
     plan = Plan()
     for is_async in range(4):
-        plan.call("barrier", "int8", "SUM", 0, 0, 0, is_async)
+        for kind in calls.barriers:
+            plan.call(kind, "int8", "SUM", 0, 0, 0, is_async)
         for count in (0, 1, 17):
-            for dtype in dtypes:
-                for kind in moves:
-                    if is_known(kind, dtype, count):
-                        plan.call(kind, dtype, "SUM", count, count % size, 0, is_async)
-                for kind in reductions:
-                    for op in ops_of(dtype):
-                        plan.call(kind, dtype, op, count, (count + 1) % size, 0, is_async)
-        for dtype in ("int8", "float32", "complex128"):
-            for kind in moves + reductions:
-                if is_known(kind, dtype, 1):
-                    plan.call(kind, dtype, "SUM", 1 << 20, size - 1, 0, is_async)
+            for dtype in calls.dtypes:
+                for kind, op in calls.of(dtype, count):
+                    plan.call(kind, dtype, op, count, (count + len(op)) % size, 0, is_async)
+        for dtype in calls.large:
+            for kind, op in calls.of(dtype, 1):
+                if op == "SUM":
+                    plan.call(kind, dtype, op, 1 << 20, size - 1, 0, is_async)
     return plan
 
 
-def schedule(plan, source, size, steps, groups):
-    """Random calls in the world and in new random groups."""
+def schedule(calls, plan, source, size, steps, groups):
+    """Random calls in the world and in new random groups, whose ranks are some of an older one's."""
     members, first = [list(range(size))], len(plan.sizes)
     for _ in range(groups):
-        members.append(sorted(source.sample(range(size), source.randint(1, size))))
+        parent = source.choice(members)
+        members.append(sorted(source.sample(parent, source.randint(1, len(parent)))))
         plan.group(members[-1])
     for _ in range(steps):
-        kind = source.choice(moves + reductions + ["barrier"])
-        dtype = source.choice(dtypes)
+        kind = source.choice(calls.moves + calls.reductions + calls.barriers)
+        dtype = source.choice(calls.dtypes)
         group = source.randrange(len(members))
-        if kind in ("message", "any_source") and len(members[group]) < 2:
+        if kind in ("message", "any_source", "batch") and len(members[group]) < 2:
             continue
         count = source.choice([0, 1, 2, 3, 17, 100, 5000, 40000])
         root = source.randrange(len(members[group]))
-        if not is_known(kind, dtype, count):
+        if not calls.is_known(kind, dtype, count):
             continue
         number = 0 if group == 0 else first + group
-        plan.call(kind, dtype, source.choice(ops_of(dtype)), count, root, number, source.randrange(4))
+        op = source.choice(calls.ops_of(dtype))
+        plan.call(kind, dtype, op, count, root, number, source.randrange(4))
 
 
 def run(peer, backend, world, plan, how="init"):
@@ -133,12 +160,16 @@ def main():
     parser.add_argument("--plugin", action="store_true", help="PyTorch's ranks have backend tutti")
     parser.add_argument("--worlds", default=",".join(worlds))
     parser.add_argument("--schedules", type=int, default=16, help="of 30 calls")
+    parser.add_argument("--together", type=int, default=10, help="schedules in one world")
     parser.add_argument("--no-matrix", action="store_true")
+    parser.add_argument("--large", action="store_true", help="1 Mi elements of every dtype")
     parser.add_argument("--seed", type=int, default=test_seed())
     options = parser.parse_args()
     skip_without_pytorch()
     print(f"seed {options.seed}; p: PyTorch's rank, t: tutti's", flush=True)
-    source = random.Random(options.seed)
+    source, calls = random.Random(options.seed), Calls(options.plugin)
+    if options.large:
+        calls.large = calls.dtypes
     right = True
 
     def tell(what, world, plan, bad):
@@ -148,15 +179,15 @@ def main():
 
     chosen = options.worlds.split(",")
     for world in [] if options.no_matrix else chosen:
-        plan = matrix(len(world))
+        plan = matrix(calls, len(world))
         how = "plugin" if options.plugin else "init"
         right &= tell("matrix", world, plan, run(options.peer, options.backend, world, plan, how))
-    passed = 0
+    passed, together = 0, options.together
     for first in range(0, options.schedules, together):
         world = chosen[first // together % len(chosen)]
         plan, count = Plan(), min(together, options.schedules - first)
         for _ in range(count):
-            schedule(plan, source, len(world), 30, 3)
+            schedule(calls, plan, source, len(world), 30, 3)
         how = "store" if first // together % 3 == 2 else "init"
         how = "plugin" if options.plugin else how
         bad = run(options.peer, options.backend, world, plan, how)
@@ -167,4 +198,5 @@ def main():
     return 0 if right else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,9 +4,12 @@ must be. See gloo."""
 import datetime
 import os
 import sys
+import time
 
 import torch
 import torch.distributed as dist
+
+from gloo_more import MoreCalls
 
 work, plan, rank, size, port = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
 # "init": at the init method; "store": at a prefix store of the program's own; "plugin": at the init
@@ -14,17 +17,9 @@ work, plan, rank, size, port = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6]
 how = sys.argv[6]
 os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
 os.environ.setdefault("USE_LIBUV", "0")
-dtypes = {
-    "int8": torch.int8,
-    "uint8": torch.uint8,
-    "int32": torch.int32,
-    "int64": torch.int64,
-    "float32": torch.float32,
-    "float64": torch.float64,
-    "complex64": torch.complex64,
-    "complex128": torch.complex128,
-    "bool": torch.bool,
-}
+dtypes = "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 "
+dtypes = (dtypes + "complex64 complex128 bool float8_e4m3fn").split()
+dtypes = {name: getattr(torch, name) for name in dtypes}
 ops = {name: getattr(dist.ReduceOp, name) for name in "SUM AVG PRODUCT MIN MAX BAND BOR BXOR".split()}
 failures = 0
 
@@ -42,6 +37,8 @@ def typed(numbers, dtype):
         return numbers % 2 != 0
     if dtype.is_complex:
         return torch.complex(numbers.double(), -numbers.double()).to(dtype)
+    if dtype == torch.float8_e4m3fn:
+        return numbers.to(torch.uint8).view(dtype)  # it is moved as bytes
     return numbers.to(dtype)
 
 
@@ -50,6 +47,8 @@ def combined(op, inputs, dtype):
     if dtype == torch.bool:
         inputs = [one % 2 for one in inputs]
     stack = torch.stack(inputs)
+    if op == "PREMUL_SUM":
+        return 2 * stack.sum(0)
     if op in ("SUM", "AVG"):
         return stack.sum(0) if dtype != torch.bool else (stack.sum(0) > 0).long()
     if op == "PRODUCT":
@@ -65,8 +64,10 @@ def combined(op, inputs, dtype):
 def compare(line, got, wanted, dtype, ranks=0):
     global failures
     wanted = typed(wanted, dtype)
+    if dtype == torch.float8_e4m3fn:
+        got, wanted = got.view(torch.uint8), wanted.view(torch.uint8)
     if ranks:
-        right = torch.allclose(got, wanted / ranks)
+        right = torch.allclose(got, wanted / ranks, rtol=5e-3 if dtype.itemsize == 2 else 1e-5)
     else:
         right = torch.equal(got, wanted)
     if not right:
@@ -74,7 +75,7 @@ def compare(line, got, wanted, dtype, ranks=0):
         print(f"rank {rank}, {line}: {got[:5]} instead of {wanted[:5]}", file=sys.stderr)
 
 
-class Call:
+class Call(MoreCalls):
     """One line of a plan: begin() issues it, check() looks at what came of it."""
 
     def __init__(self, line, group):
@@ -115,26 +116,30 @@ class Call:
     def terms(self):
         return {"group": self.group, "async_op": self.is_async}
 
+    def reduce_op(self):
+        if self.op == "PREMUL_SUM":
+            return torch._C._distributed_c10d._make_nccl_premul_sum(2.0)
+        return ops[self.op]
+
     def barrier(self):
         return dist.barrier(**self.terms())
 
     def all_reduce(self):
         tensor = self.give(self.me, 0, self.count, True)
         self.out, self.wanted = lambda: tensor, self.reduced(0, self.count)
-        return dist.all_reduce(tensor, op=ops[self.op], **self.terms())
+        return dist.all_reduce(tensor, op=self.reduce_op(), **self.terms())
 
     def coalesced(self):
         tensors = [self.give(self.me, 0, n, True) for n in (self.count, self.count + 1)]
         self.out = lambda: torch.cat(tensors)
         self.wanted = torch.cat([self.reduced(0, n) for n in (self.count, self.count + 1)])
-        with_warnings = dist.all_reduce_coalesced(tensors, op=ops[self.op], **self.terms())
-        return with_warnings
+        return dist.all_reduce_coalesced(tensors, op=self.reduce_op(), **self.terms())
 
     def reduce(self):
         tensor = self.give(self.me, 0, self.count, True)
         if self.me == self.root:
             self.out, self.wanted = lambda: tensor, self.reduced(0, self.count)
-        return dist.reduce(tensor, self.members[self.root], op=ops[self.op], **self.terms())
+        return dist.reduce(tensor, self.members[self.root], op=self.reduce_op(), **self.terms())
 
     def broadcast(self):
         is_root = self.me == self.root
@@ -175,12 +180,12 @@ class Call:
         pieces = [self.give(self.me, one * self.count, self.count, True) for one in range(self.ranks)]
         out = self.blank(self.count)
         self.out, self.wanted = lambda: out, self.reduced(self.me * self.count, self.count)
-        return dist.reduce_scatter(out, pieces, op=ops[self.op], **self.terms())
+        return dist.reduce_scatter(out, pieces, op=self.reduce_op(), **self.terms())
 
     def reduce_scatter_tensor(self):
         given, out = self.give(self.me, 0, self.count * self.ranks, True), self.blank(self.count)
         self.out, self.wanted = lambda: out, self.reduced(self.me * self.count, self.count)
-        return dist.reduce_scatter_tensor(out, given, op=ops[self.op], **self.terms())
+        return dist.reduce_scatter_tensor(out, given, op=self.reduce_op(), **self.terms())
 
     def exchanged(self, out):
         self.out = out
@@ -211,31 +216,33 @@ class Call:
         )
         return dist.all_to_all_single(out, given, receives, sends, **self.terms())
 
-    def message(self, from_any=False):
+    def message(self, from_any=False, together=False):
         after, before = (self.me + 1) % self.ranks, (self.me - 1) % self.ranks
         out, tag = self.blank(self.count), self.step % 50 + (1000 if from_any else 0)
         self.out, self.wanted = lambda: out, self.of(before, 0, self.count)
         given = self.give(self.me, 0, self.count)
         source = None if from_any else self.members[before]
-        return [
-            dist.isend(given, self.members[after], group=self.group, tag=tag),
-            dist.irecv(out, source, group=self.group, tag=tag),
-        ]
+        sent = (dist.isend, given, self.members[after], self.group, tag)
+        received = (dist.irecv, out, source, self.group, tag)
+        if together:
+            return dist.batch_isend_irecv([dist.P2POp(*sent), dist.P2POp(*received)])
+        return [call(tensor, peer, group=of, tag=tag) for call, tensor, peer, of, tag in (sent, received)]
 
     def any_source(self):
         return self.message(True)
 
 
-def main():
-    terms = {"rank": rank, "world_size": size, "timeout": datetime.timedelta(seconds=60)}
-    if how == "store":
-        whole = dist.TCPStore("127.0.0.1", port, size, rank == 0, use_libuv=False)
-        terms["store"] = dist.PrefixStore("weights", whole)
-    dist.init_process_group("tutti" if how == "plugin" else "gloo", **terms)
+def run():
+    """Runs the plan; the number of calls."""
     groups, pending, done = [dist.group.WORLD], [], 0
     with open(os.path.join(work, plan)) as lines:
         for line in lines:
             words = line.split()
+            if words[1] == "die":
+                if int(words[2]) == rank:
+                    print("died", time.monotonic(), flush=True)
+                    os.kill(os.getpid(), int(words[3]))
+                continue
             if words[1] == "group":
                 groups.append(dist.new_group([int(one) for one in words[2:]]))
                 continue
@@ -250,6 +257,21 @@ def main():
             done += 1
     for call in pending:
         call.check()
+    return done
+
+
+def main():
+    terms = {"rank": rank, "world_size": size, "timeout": datetime.timedelta(seconds=60)}
+    if how == "store":
+        whole = dist.TCPStore("127.0.0.1", port, size, rank == 0, use_libuv=False)
+        terms["store"] = dist.PrefixStore("weights", whole)
+    dist.init_process_group("tutti" if how == "plugin" else "gloo", **terms)
+    try:
+        done = run()
+    except RuntimeError as error:
+        text = str(error).replace("\n", " ")
+        print("told", time.monotonic(), type(error).__name__, text, flush=True)
+        os._exit(1)
     dist.destroy_process_group()
     print(f"{done} calls, {failures} wrong", flush=True)
     sys.exit(1 if failures else 0)

@@ -1,8 +1,11 @@
 """Ranks of PyTorch and of C in one group: a call that differs is told to all, and a death on either
 side is named on the other within 2 seconds.
 
-    mixed.py PEER          PEER: the program tutti_torch_interop_peer
+    mixed.py PEER GLOO_PEER [--deaths N] [--seed S]
+                           PEER: peer.c; GLOO_PEER: ../gloo_peer.c, for random calls (mixed_deaths.py)
 """
+
+import argparse
 
 import os
 import signal
@@ -16,6 +19,8 @@ import torch
 import torch.distributed as dist
 
 from deaths import free_port, longest_s
+from mixed_deaths import check_random_deaths
+from support.peers import test_seed
 
 
 def torch_rank(rank, size, port, role):
@@ -79,11 +84,17 @@ def main():
     if sys.argv[1] == "rank":
         rank, size, port = map(int, sys.argv[2:5])
         return torch_rank(rank, size, port, sys.argv[5])
-    peer = sys.argv[1]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("peer")
+    parser.add_argument("gloo_peer")
+    parser.add_argument("--deaths", type=int, default=4, help="in the midst of random calls")
+    parser.add_argument("--seed", type=int, default=test_seed())
+    options = parser.parse_args()
     for world in ("pcc", "cpp"):
-        check_difference(peer, world)
+        check_difference(options.peer, world)
         for victim in range(len(world)):
-            check_death(peer, world, victim)
+            check_death(options.peer, world, victim)
+    check_random_deaths(options.gloo_peer, options.deaths, options.seed)
 
 
 if __name__ == "__main__":
