@@ -76,8 +76,9 @@ program world
   use world_checks
   implicit none
   integer :: rank, ranks
+  logical :: is_with_pytorch
 
-  call tutti_init_process_group()
+  call meet()
   rank = tutti_get_rank()
   ranks = tutti_get_world_size()
   call sums()
@@ -85,11 +86,41 @@ program world
   call broadcast()
   call maximum()
   call ring()
-  call another_world()
+  if (.not. is_with_pytorch) call another_world()
+  call sums()
   call tutti_barrier()
   print '(a, i0, a, i0, a)', "fortran rank ", rank, " of ", ranks, ": ok"
   call tutti_destroy_process_group()
 contains
+  ! As the launcher says; or, with WORLD_PREFIX in the environment, at that prefix of the store, where ranks of PyTorch's
+  ! meet.
+  subroutine meet()
+    type(tutti_store) :: whole, part
+    character(200) :: host, prefix
+    integer :: length
+
+    call get_environment_variable("WORLD_PREFIX", prefix, length)
+    is_with_pytorch = length > 0
+    if (.not. is_with_pytorch) then
+      call tutti_init_process_group()
+      return
+    end if
+    call get_environment_variable("MASTER_ADDR", host)
+    call tutti_tcp_store_create(trim(host), number_of("MASTER_PORT"), whole, world_size=number_of("WORLD_SIZE"))
+    call tutti_prefix_store_create(whole, trim(prefix), part)
+    call tutti_init_process_group(part, number_of("RANK"), number_of("WORLD_SIZE"))
+    call part%release()
+    call whole%release()
+  end subroutine
+
+  integer function number_of(name)
+    character(*), intent(in) :: name
+    character(20) :: text
+
+    call get_environment_variable(name, text)
+    read (text, *) number_of
+  end function
+
   subroutine sums()
     real(real64) :: values(1000)
     integer :: i
@@ -183,6 +214,5 @@ contains
     call tutti_group_reconfigure(group, 1_int64, handles)
     call expect(tutti_get_rank() == ranks - 1 - rank, "the rank in the opposite order")
     rank = tutti_get_rank()
-    call sums()
   end subroutine
 end program world

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"strconv"
 
 	"tutti"
 )
@@ -18,7 +19,7 @@ import (
 var ctx = context.Background()
 
 func main() {
-	group, err := tutti.InitProcessGroup(ctx, nil)
+	group, err := meet(os.Getenv("WORLD_PREFIX"))
 	if err != nil {
 		fail(err)
 	}
@@ -34,6 +35,34 @@ func main() {
 	if err := group.Close(); err != nil {
 		fail(err)
 	}
+}
+
+// meet does what the launcher says; or, with a prefix, it meets there at the store, where ranks of
+// PyTorch's do.
+func meet(prefix string) (*tutti.Group, error) {
+	if prefix == "" {
+		return tutti.InitProcessGroup(ctx, nil)
+	}
+	rank, size := number("RANK"), number("WORLD_SIZE")
+	whole, err := tutti.TCPStore(ctx, os.Getenv("MASTER_ADDR"), number("MASTER_PORT"), size, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer whole.Close()
+	store, err := tutti.PrefixStore(whole, prefix)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	return tutti.InitProcessGroup(ctx, &tutti.InitOptions{Store: store, Rank: rank, WorldSize: size})
+}
+
+func number(name string) int {
+	value, err := strconv.Atoi(os.Getenv(name))
+	if err != nil {
+		fail(err)
+	}
+	return value
 }
 
 func fail(err error) {
@@ -142,6 +171,9 @@ func ring(g *tutti.Group) error {
 
 // reconfigure makes a world of the same processes in the opposite order.
 func reconfigure(g *tutti.Group) error {
+	if os.Getenv("WORLD_PREFIX") != "" {
+		return nil // PyTorch's ranks cannot
+	}
 	handle, err := tutti.ReconfigureHandle()
 	if err != nil {
 		return err

@@ -8,7 +8,9 @@ import java.util.Map;
 import tutti.DType;
 import tutti.Group;
 import tutti.NdArray;
+import tutti.PrefixStore;
 import tutti.ReduceOp;
+import tutti.TCPStore;
 import tutti.Tensor;
 import tutti.Tutti;
 import tutti.Work;
@@ -120,14 +122,28 @@ public final class World {
         check(world.rank() == wanted, "the rank in the opposite order: " + world.rank());
     }
 
+    /** As the launcher says; or, with WORLD_PREFIX in the environment, at that prefix of the store,
+     *  where ranks of PyTorch's meet. */
+    private static Group meet(String prefix) {
+        if (prefix == null) return Tutti.initProcessGroup();
+        int rank = Integer.parseInt(System.getenv("RANK"));
+        int size = Integer.parseInt(System.getenv("WORLD_SIZE"));
+        int port = Integer.parseInt(System.getenv("MASTER_PORT"));
+        try (TCPStore whole = new TCPStore(System.getenv("MASTER_ADDR"), port, size, false, null);
+             PrefixStore part = new PrefixStore(prefix, whole)) {
+            return Tutti.initProcessGroupWithStore(null, part, rank, size, null);
+        }
+    }
+
     public static void main(String[] arguments) {
-        try (Group world = Tutti.initProcessGroup()) {
+        String prefix = System.getenv("WORLD_PREFIX");
+        try (Group world = meet(prefix)) {
             sum(world);
             objects(world);
             broadcast(world);
             maximum(world);
             ring(world);
-            reconfigure(world);
+            if (prefix == null) reconfigure(world);
             sum(world);
             world.barrier();
             System.out.println("java rank " + world.rank() + " of " + world.size() + ": ok");

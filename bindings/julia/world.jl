@@ -49,8 +49,22 @@ function check_reconfigure(me, size)
     check("the rank in the opposite order", get_rank() == size - 1 - me)
 end
 
+"""
+As the launcher says; or, with WORLD_PREFIX in the environment, at that prefix of the store, where
+ranks of PyTorch's meet.
+"""
+function meet(act)
+    haskey(ENV, "WORLD_PREFIX") || return init_process_group(act)
+    number(name) = parse(Int, ENV[name])
+    rank, world_size = number("RANK"), number("WORLD_SIZE")
+    TCPStore(ENV["MASTER_ADDR"], number("MASTER_PORT"); world_size) do whole
+        store = PrefixStore(ENV["WORLD_PREFIX"], whole)
+        init_process_group(act; store, rank, world_size)
+    end
+end
+
 function main()
-    init_process_group() do
+    meet() do
         me, size = get_rank(), get_world_size()
         check_sum(me, size)
         check_objects(me, size)
@@ -58,7 +72,7 @@ function main()
         greatest = allreduce!(Int64[me], max; async = true)
         check("the maximum", fetch(greatest) == [size - 1])
         check_ring(me, size)
-        check_reconfigure(me, size)
+        haskey(ENV, "WORLD_PREFIX") || check_reconfigure(me, size)
         check_sum(get_rank(), size)
         barrier()
         println("julia rank $(get_rank()) of $size: ok")

@@ -1,11 +1,12 @@
 //! A rank of a world in which every rank may be of another language: it says what it is and checks
 //! what the others say.
 //!     tuttirun --nproc-per-node 4 rust_world
+use std::env;
 use std::error::Error;
 use std::fmt::Debug;
 use tutti::{
-    init_process_group, reconfigure_handle, reconfigure_world, Array, Group, GroupOptions, Init,
-    Map, ReduceOp, Value,
+    init_process_group, init_process_group_with_store, reconfigure_handle, reconfigure_world,
+    Array, Group, GroupOptions, Init, Map, ReduceOp, Store, TcpStoreOptions, Value,
 };
 
 type Checked = Result<(), Box<dyn Error>>;
@@ -88,14 +89,30 @@ fn reconfigure(world: &Group) -> Checked {
     expect("the rank in the opposite order", world.rank(), wanted)
 }
 
+/// As the launcher says; or at that prefix of the store, where ranks of PyTorch's meet.
+fn meet(prefix: Option<&str>) -> Result<Group, Box<dyn Error>> {
+    let prefix = match prefix {
+        Some(prefix) => prefix,
+        None => return Ok(init_process_group(&Init::default())?),
+    };
+    let (rank, size) = (env::var("RANK")?.parse()?, env::var("WORLD_SIZE")?.parse()?);
+    let (host, port) = (env::var("MASTER_ADDR")?, env::var("MASTER_PORT")?.parse()?);
+    let whole = Store::tcp(&host, port, Some(size), false, &TcpStoreOptions::default())?;
+    let part = whole.prefix(prefix)?;
+    Ok(init_process_group_with_store(None, &part, rank, size, GroupOptions::default())?)
+}
+
 fn run() -> Checked {
-    let world = init_process_group(&Init::default())?;
+    let prefix = env::var("WORLD_PREFIX").ok();
+    let world = meet(prefix.as_deref())?;
     sums(&world)?;
     cards(&world)?;
     lists(&world)?;
     maximum(&world)?;
     ring(&world)?;
-    reconfigure(&world)?;
+    if prefix.is_none() {
+        reconfigure(&world)?;
+    }
     sums(&world)?;
     world.barrier()?;
     println!("rust rank {} of {}: ok", world.rank(), world.world_size());

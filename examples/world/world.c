@@ -196,9 +196,30 @@ static void reconfigure(void) {
     free(all);
 }
 
+/* As the launcher says; or, with WORLD_PREFIX in the environment, at that prefix of the store,
+ * where ranks of PyTorch's meet. */
+static void meet(const char* prefix) {
+    tutti_store *whole = NULL, *part = NULL;
+    if (prefix == NULL) {
+        must(tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, &error),
+             "init_process_group");
+        return;
+    }
+    rank = atoi(getenv("RANK"));
+    size = atoi(getenv("WORLD_SIZE"));
+    must(tutti_tcp_store_create(getenv("MASTER_ADDR"), atoi(getenv("MASTER_PORT")), size, rank == 0,
+                                NULL, &whole, &error),
+         "tcp_store_create");
+    must(tutti_prefix_store_create(whole, prefix, &part, &error), "prefix_store_create");
+    must(tutti_init_process_group_with_store(NULL, part, NULL, rank, size, NULL, &error),
+         "init_process_group_with_store");
+    tutti_store_release(part);
+    tutti_store_release(whole);
+}
+
 int main(void) {
-    must(tutti_init_process_group(NULL, "env://", NULL, -1, -1, NULL, &error),
-         "init_process_group");
+    const char* const prefix = getenv("WORLD_PREFIX");
+    meet(prefix);
     world = TUTTI_GROUP_WORLD;
     rank = tutti_get_rank(world);
     size = tutti_get_world_size(world);
@@ -207,7 +228,7 @@ int main(void) {
     broadcast_list();
     maximum();
     ring();
-    reconfigure();
+    if (prefix == NULL) reconfigure();
     sum();
     must(tutti_barrier(world, NULL, NULL, &error), "barrier");
     printf("c rank %d of %d: ok\n", rank, size);

@@ -10,7 +10,7 @@
 
 #include "interop/gloo_calls.h"
 
-enum { MOST_GROUPS = 64, MOST_PENDING = 8 };
+enum { MOST_GROUPS = 256, MOST_PENDING = 8 };
 
 static int failures, calls;
 static tutti_group* groups[MOST_GROUPS] = {TUTTI_GROUP_WORLD};
