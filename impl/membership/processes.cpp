@@ -403,7 +403,7 @@ private:
 
     void on_coordinator_lost(const Status& why) {
         stream_.reset();
-        has_slept_ = was_asleep();
+        has_slept_ = was_asleep() || (has_slept_ && succession_.is_unheard());
         const int before = succession_.coordinator();
         const auto decision = succession_.ended(known());
         const bool leaves_it = decision.action != Succession::Action::Nothing &&

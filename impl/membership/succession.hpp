@@ -56,6 +56,8 @@ public:
     [[nodiscard]] bool is_calling(int coordinator) const {
         return state_ == State::Calling && coordinator_ == coordinator;
     }
+    // The one that was called has said nothing so far.
+    [[nodiscard]] bool is_unheard() const { return calls_ > 0; }
     [[nodiscard]] bool is_alone() const { return state_ == State::Alone; }
 
 private:
