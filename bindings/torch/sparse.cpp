@@ -12,11 +12,22 @@ namespace tutti_torch {
 namespace {
 
 void check_can_sum(const at::Tensor& tensor, const c10d::AllreduceOptions& options) {
-    if (tensor.layout() == at::kSparse && options.reduceOp == c10d::ReduceOp::SUM) return;
+    if (tensor.layout() != at::kSparse) {
+        C10_THROW_ERROR(NotImplementedError,
+                        c10::str("tutti: all_reduce takes sparse tensors of layout Sparse, and "
+                                 "this one has layout ",
+                                 tensor.layout(), ": convert it by to_dense()"));
+    }
+    // PyTorch gives a view of a complex one, which could not get the sum's entries.
+    if (tensor.is_complex() || (tensor.is_view() && tensor._base().is_complex())) {
+        C10_THROW_ERROR(NotImplementedError,
+                        "tutti: all_reduce of sparse tensors takes real numbers, and this one is "
+                        "complex: convert it by to_dense()");
+    }
+    if (options.reduceOp == c10d::ReduceOp::SUM) return;
     C10_THROW_ERROR(NotImplementedError,
-                    c10::str("tutti: all_reduce sums tensors of layout Sparse, and does nothing "
-                             "else with sparse ones; this one has layout ",
-                             tensor.layout(), ": convert it by to_dense()"));
+                    "tutti: all_reduce has no op but SUM for sparse tensors: convert them by "
+                    "to_dense()");
 }
 
 // The number of entries comes first, then what must be the same on all ranks.
@@ -32,9 +43,10 @@ at::IntArrayRef shape_of(const at::Tensor& words) {
 
 void check_same(const at::Tensor& own, const at::Tensor& other, size_t rank) {
     if (own.slice(0, 1).equal(other.slice(0, 1))) return;
-    C10_THROW_ERROR(ValueError,
-                    c10::str("tutti: all_reduce got a sparse tensor of shape ", shape_of(own),
-                             ", and on rank ", rank, " one of shape ", shape_of(other)));
+    C10_THROW_ERROR(ValueError, c10::str("tutti: all_reduce got a sparse tensor of shape ",
+                                         shape_of(own), " with sparse_dim ", own[1].item<int64_t>(),
+                                         ", and on rank ", rank, " one of shape ", shape_of(other),
+                                         " with sparse_dim ", other[1].item<int64_t>()));
 }
 
 }  // namespace

@@ -113,6 +113,8 @@ def test_what_is_refused():
     sparse = torch.ones(2, 2).to_sparse()
     fails(NotImplementedError, "to_dense()", lambda: dist.all_reduce(sparse, dist.ReduceOp.MAX))
     fails(NotImplementedError, "Sparse", lambda: dist.broadcast(sparse, 0))  # says PyTorch
+    complex_ones = torch.ones(2, 2, dtype=torch.complex64).to_sparse()
+    fails(NotImplementedError, "complex", lambda: dist.all_reduce(complex_ones))
     rows = torch.ones(2, 2).to_sparse_csr()
     fails(NotImplementedError, "SparseCsr", lambda: dist.all_reduce(rows))
     if size > 1:
