@@ -48,6 +48,8 @@ static inline tutti_status tutti_torch_replica_create(
     tutti_group* group, const tutti_torch_tensor* tensors, int32_t count,
     const tutti_torch_replica_options* options, tutti_torch_replica** out, tutti_error* error) {
     tutti_torch_replica* replica = NULL;
+    if (out == NULL) return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT, "out is NULL");
+    *out = NULL;
     tutti_status status = tutti_torch_describe(group, tensors, count, options, &replica, error);
     if (status == TUTTI_OK) status = tutti_torch_verify(replica, tensors, error);
     if (status == TUTTI_OK) status = tutti_torch_send_module(replica, error);
@@ -91,24 +93,29 @@ static inline tutti_status tutti_torch_replica_begin(tutti_torch_replica* replic
 static inline tutti_status tutti_torch_replica_gradient(tutti_torch_replica* replica, int32_t index,
                                                         tutti_buffer* out, tutti_error* error) {
     const int32_t parameter = tutti_torch_parameter(replica, index);
+    if (parameter < 0) return tutti_torch_no_parameter(index, error);
     return tutti_reducer_gradient(replica->reducer, parameter, out, error);
 }
 
 /** Says that a parameter's gradient is complete in this pass. One thread at a time.
  *  @param index     of the parameter in `tensors`
- *  @param gradient  NULL: it is at its place. Otherwise the gradient, which is read and written
- *                   until the pass ends, as by tutti_reducer_mark_ready */
+ *  @param gradient  NULL: it is at its place. Otherwise the gradient: all that has been accumulated,
+ *                   read and written until the next synchronised pass has ended, as by
+ *                   tutti_reducer_mark_ready */
 static inline tutti_status tutti_torch_replica_mark_ready(tutti_torch_replica* replica,
                                                           int32_t index,
                                                           const tutti_buffer* gradient,
                                                           tutti_error* error) {
     const int32_t parameter = tutti_torch_parameter(replica, index);
-    if (parameter >= 0) {
-        replica->used[parameter] = 1;
-        replica->own_gradient[parameter] = gradient == NULL ? NULL : (char*)gradient->data;
-        tutti_torch_note(replica, parameter);
-    }
-    return tutti_reducer_mark_ready(replica->reducer, parameter, gradient, error);
+    if (parameter < 0) return tutti_torch_no_parameter(index, error);
+    replica->used[parameter] = 1;
+    tutti_torch_note(replica, parameter);
+    char* const before = replica->own_gradient[parameter];
+    replica->own_gradient[parameter] = gradient == NULL ? NULL : (char*)gradient->data;
+    const tutti_status status =
+        tutti_reducer_mark_ready(replica->reducer, parameter, gradient, error);
+    if (status != TUTTI_OK) replica->own_gradient[parameter] = before;
+    return status;
 }
 
 /** Ends the pass, and waits for the gradients of all ranks. */

@@ -69,6 +69,26 @@ static inline int32_t tutti_torch_parameter(const tutti_torch_replica* of, int32
     return tensor < 0 || tensor >= of->tensor_count ? -1 : of->parameter_of[tensor];
 }
 
+static inline tutti_status tutti_torch_no_parameter(int32_t tensor, tutti_error* error) {
+    char text[96];
+    snprintf(text, sizeof text, "index is %d, which is no tensor of kind TUTTI_TORCH_PARAMETER",
+             (int)tensor);
+    return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT, text);
+}
+
+/* What is wrong with the arguments that describe a module, or NULL. */
+static inline const char* tutti_torch_refusal(tutti_group* group, const tutti_torch_tensor* tensors,
+                                              int32_t count,
+                                              const tutti_torch_replica_options* options) {
+    if (tutti_get_world_size(group) < 1) return "group has no rank here";
+    if (count < 0) return "count is negative";
+    if (count > 0 && tensors == NULL) return "tensors is NULL";
+    if (options != NULL && !(options->bucket_cap_mb >= 0 && options->bucket_cap_mb < 1e9)) {
+        return "options.bucket_cap_mb is not from 0 to 1e9";
+    }
+    return NULL;
+}
+
 static inline int tutti_torch_allocate(tutti_torch_replica* of) {
     const size_t n = (size_t)of->tensor_count + 1;
     of->parameter_of = (int32_t*)calloc(n, sizeof(int32_t));
@@ -97,7 +117,12 @@ static inline const char* tutti_torch_problem(const tutti_torch_tensor* tensor) 
     if (tensor->dimensions < 0 || (tensor->dimensions > 0 && tensor->sizes == NULL)) return "sizes";
     if (tensor->values.dtype > TUTTI_BOOL) return "values.dtype";
     if (tensor->values.device_type != TUTTI_CPU) return "values.device_type";
-    for (int32_t i = 0; i < tensor->dimensions; ++i) elements *= tensor->sizes[i];
+    if (tensor->values.count > 0 && tensor->values.data == NULL) return "values.data";
+    for (int32_t i = 0; i < tensor->dimensions; ++i) {
+        if (tensor->sizes[i] < 0) return "sizes";
+        if (tensor->sizes[i] > 0 && elements > INT64_MAX / tensor->sizes[i]) return "sizes";
+        elements *= tensor->sizes[i];
+    }
     return elements == tensor->values.count ? NULL : "values.count, which is not that of sizes";
 }
 
@@ -106,11 +131,13 @@ static inline tutti_status tutti_torch_describe(tutti_group* group,
                                                 const tutti_torch_replica_options* options,
                                                 tutti_torch_replica** out, tutti_error* error) {
     char text[128];
+    const char* const refusal = tutti_torch_refusal(group, tensors, count, options);
+    if (refusal != NULL) return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT, refusal);
     tutti_torch_replica* const of = (tutti_torch_replica*)calloc(1, sizeof *of);
     *out = of;
     if (of == NULL) return tutti_torch_no_memory(error);
     of->group = group;
-    of->tensor_count = count < 0 ? 0 : count;
+    of->tensor_count = count;
     if (options != NULL) of->options = *options;
     if (!tutti_torch_allocate(of)) return tutti_torch_no_memory(error);
     for (int32_t i = 0; i < count; ++i) {
