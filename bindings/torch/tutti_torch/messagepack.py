@@ -52,6 +52,8 @@ def _pack_tensor(tensor, out):
     shape = struct.pack(f"<{tensor.dim()}Q", *tensor.shape)
     # The elements begin at a multiple of 8 bytes from the start of the message.
     size = len(head) + len(shape) + len(elements)
+    if size + 7 >= 1 << 32:
+        raise ValueError(f"tutti: a tensor of {len(elements)} bytes is too large for MessagePack")
     before = len(out) + (6 if size + 7 >= 1 << 16 else 4 if size + 7 >= 256 else 3)
     padding = -(before + len(head) + len(shape)) % 8
     longest = 0xC9 if size + 7 >= 1 << 16 else 0xC8 if size + 7 >= 256 else 0xC7
@@ -102,8 +104,19 @@ def _pack(value, out):
 
 
 def unpack(message):
-    """The value of a complete message, which tutti has checked."""
-    value, _ = _unpack(message, 0)
+    """The value of a message, of which the functions of objects.py know that it is complete."""
+    try:
+        value, end = _unpack(message, 0)
+    except (IndexError, struct.error, UnicodeDecodeError) as error:
+        raise ValueError(f"tutti: this is no MessagePack: {error}") from error
+    except RecursionError:
+        raise ValueError("tutti: a value has more levels than Python can unpack") from None
+    except OverflowError as error:
+        raise ValueError(f"tutti: a timestamp is outside of the years 1 to 9999: {error}") from error
+    if end > len(message):
+        raise ValueError("tutti: a message ends before its value")
+    if end < len(message):
+        raise ValueError(f"tutti: {len(message) - end} bytes follow the value")
     return value
 
 
@@ -140,11 +153,15 @@ def _extension(message, at, size):
         else:
             nanoseconds, seconds = struct.unpack(">Iq", data)
         return epoch + datetime.timedelta(seconds=seconds, microseconds=nanoseconds // 1000), at
+    if kind != array:
+        raise ValueError(f"tutti: extension {kind} of MessagePack is unknown")
     dtype, dimensions, padding = data[:3]
     shape = struct.unpack_from(f"<{dimensions}Q", data, 4)
     elements = bytearray(data[4 + 8 * dimensions + padding :])
     if not elements:
         return torch.empty(shape, dtype=dtypes[dtype]), at
+    if dtypes[dtype] == torch.bool:
+        return torch.frombuffer(elements, dtype=torch.uint8).ne(0).reshape(shape), at
     return torch.frombuffer(elements, dtype=dtypes[dtype]).reshape(shape), at
 
 

@@ -10,7 +10,15 @@ from .messagepack import pack, unpack
 
 
 def _backend(group):
-    return (group or dist.group.WORLD)._get_backend(torch.device("cpu"))
+    group = dist.group.WORLD if group is None else group
+    if not isinstance(group, dist.ProcessGroup):
+        raise ValueError("tutti: this process is in no such group, or there is none so far")
+    backend = group._get_backend(torch.device("cpu"))
+    return getattr(backend, "wrapped_pg", backend)  # of TORCH_DISTRIBUTED_DEBUG=DETAIL
+
+
+def _bytes(data):
+    return b"" if data is None else bytes(memoryview(data))
 
 
 def _pack_all(values):
@@ -44,7 +52,9 @@ def gather_object(obj, group_dst=0, group=None):
 
 def scatter_object_list(object_list=None, group_src=0, group=None):
     """This rank's of the objects of one rank."""
-    return unpack(_native.scatter_objects(_backend(group), _pack_all(object_list or []), group_src)[0])
+    backend = _backend(group)
+    given = _pack_all(object_list or []) if backend.rank() == group_src else []
+    return unpack(_native.scatter_objects(backend, given, group_src)[0])
 
 
 def send_object_list(object_list, group_dst, group=None, tag=0):
@@ -61,16 +71,16 @@ def recv_object_list(object_list, group_src=None, group=None, tag=0):
 
 def broadcast_bytes(data=None, group_src=0, group=None):
     """The bytes of one rank."""
-    return _native.broadcast_bytes(_backend(group), bytes(data or b""), group_src)[0]
+    return _native.broadcast_bytes(_backend(group), _bytes(data), group_src)[0]
 
 
 def all_gather_bytes(data, group=None):
     """The bytes of all ranks."""
-    return _native.all_gather_bytes(_backend(group), bytes(data))
+    return _native.all_gather_bytes(_backend(group), _bytes(data))
 
 
 def send_bytes(data, group_dst, group=None, tag=0):
-    _native.send_bytes(_backend(group), bytes(data), group_dst, tag)
+    _native.send_bytes(_backend(group), _bytes(data), group_dst, tag)
 
 
 def recv_bytes(group_src=None, group=None, tag=0):
