@@ -6,6 +6,7 @@ plate after each step. README.md says how to start both.
 
 import torch
 import torch.distributed as dist
+import tutti_torch  # PyTorch before 2.14 does not find the backend by itself
 
 report_every = 50
 
