@@ -6,25 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <tutti/tutti.h>
 #include <unistd.h>
 
 #include "interop/gloo_values.h"
+#include "support/timing.h"
 
 enum { MOST_RANKS = 8, MOST_PIECES = MOST_RANKS };
 
 static tutti_error error;
 static tutti_store* plugin_store; /* where ranks meet whose PyTorch has the backend "tutti" */
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static void die(const char* what) {
-    printf("told %.6f %s: %s\n", now(), what, error.message);
+    printf("told %.6f %s: %s\n", now_s(), what, error.message);
     fflush(stdout);
     _exit(2);
 }

@@ -107,7 +107,7 @@ static void maybe_end(const char* words) {
     int rank = -1, number = 0;
     if (sscanf(words, "%d %d", &rank, &number) != 2 || rank != tutti_get_rank(TUTTI_GROUP_WORLD))
         return;
-    printf("died %.6f\n", now());
+    printf("died %.6f\n", now_s());
     fflush(stdout);
     raise(number);
 }

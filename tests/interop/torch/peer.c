@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
         if (four[0] != (float)(size * (size + 1)) / 2 || four[3] != (float)(size * i)) return 3;
     }
     if (strcmp(argv[4], "die") == 0) {
-        printf("died %d %.6f\n", rank, now());
+        printf("died %d %.6f\n", rank, now_s());
         fflush(stdout);
         raise(SIGKILL);
     }
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     const tutti_buffer buffer = TUTTI_BUFFER_INIT(last, count, TUTTI_FLOAT32);
     const tutti_status status =
         tutti_all_reduce(group, NULL, &buffer, TUTTI_SUM, NULL, NULL, &error);
-    printf("told %d %.6f %s %s\n", rank, now(), tutti_status_name(status), error.message);
+    printf("told %d %.6f %s %s\n", rank, now_s(), tutti_status_name(status), error.message);
     MUST(tutti_destroy_process_group(group, NULL, &error));
     tutti_group_release(group);
     return 0;

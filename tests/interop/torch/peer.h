@@ -4,8 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <tutti/tutti.h>
+
+#include "support/timing.h"
 
 static tutti_error error;
 
@@ -16,12 +17,6 @@ static tutti_error error;
             exit(2);                                                   \
         }                                                              \
     } while (0)
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static tutti_group* meet(int port, int rank, int size) {
     tutti_store *whole = NULL, *part = NULL;

@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <tutti/torch/replica.h>
 
 #include "replica_values.h"
 #include "support/draw.h"
+#include "support/timing.h"
 
 enum { PARAMETERS = 12, TENSORS = PARAMETERS + 4, UNUSED_BY_ALL = 4, MOST_RANKS = 8 };
 static const int64_t shapes[TENSORS][2] = {{20, 35}, {6, 0}, {50, 100}, {33, 0}, {7, 9},  {0, 0},
@@ -33,16 +33,10 @@ static uint64_t seed;
 static int64_t passes, every;
 static tutti_torch_replica_options options;
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* Ends the rank with a line for replica.py, if the call has failed. */
 static void must(tutti_status status) {
     if (status == TUTTI_OK) return;
-    printf("told %d %.6f %s %s\n", rank, now(), tutti_status_name(status), error.message);
+    printf("told %d %.6f %s %s\n", rank, now_s(), tutti_status_name(status), error.message);
     exit(0);
 }
 
@@ -176,7 +170,7 @@ static void run_pass(tutti_group* group, tutti_torch_replica* replica, int64_t p
         const int32_t one = (int32_t)order[i];
         if (!uses(rank, pass, one)) continue;
         if (dies && i == PARAMETERS / 2) {
-            printf("died %d %.6f -\n", rank, now());
+            printf("died %d %.6f -\n", rank, now_s());
             fflush(stdout);
             raise(SIGKILL);
         }
@@ -234,7 +228,7 @@ int main(int argc, char** argv) {
     for (int64_t pass = 0; pass < passes; ++pass) {
         run_pass(group, replica, pass, pass == 3 && strcmp(argv[5], "die") == 0);
     }
-    printf("told %d %.6f TUTTI_OK\n", rank, now());
+    printf("told %d %.6f TUTTI_OK\n", rank, now_s());
     tutti_torch_replica_release(replica);
     must(tutti_destroy_process_group(group, NULL, &error));
     tutti_group_release(group);
