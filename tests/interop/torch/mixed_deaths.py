@@ -3,6 +3,7 @@ of the others names it within 2 seconds, or, if it is stopped, within 3. See mix
 
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -80,22 +81,24 @@ def start(peer, folder, world, port):
     return children, outputs
 
 
-def wait_for_all(children, victim, is_stopped):
-    """How each ended; a rank that is stopped is killed once the others have ended."""
-    codes, limit = {}, time.monotonic() + hang_s
-    while len(codes) < len(children):
-        for rank, child in enumerate(children):
-            if rank not in codes and os.waitpid(child, os.WNOHANG)[0]:
-                codes[rank] = True
-        others = [rank for rank in range(len(children)) if rank != victim]
-        if time.monotonic() > limit or (is_stopped and all(rank in codes for rank in others)):
-            for rank, child in enumerate(children):
-                if rank not in codes:
-                    os.kill(child, signal.SIGKILL)
-                    os.waitpid(child, 0)
+def wait_for_all(children, stopped):
+    """Whether all ended in time. `stopped`: the one that is stopped, which is killed once the others
+    have ended; or None."""
+    limit = time.monotonic() + hang_s
+    left = {os.pidfd_open(child): child for child in children}
+    while any(child != stopped for child in left.values()):
+        ended, _, _ = select.select(list(left), [], [], max(0, limit - time.monotonic()))
+        if not ended:
             break
-        time.sleep(0.005)  # between two looks at processes that run by themselves
-    return time.monotonic() <= limit
+        for one in ended:
+            os.waitpid(left.pop(one), 0)
+            os.close(one)
+    in_time = all(child == stopped for child in left.values())
+    for one, child in left.items():
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(one)
+    return in_time
 
 
 def check_random_death(peer, source, number):
@@ -107,7 +110,7 @@ def check_random_death(peer, source, number):
         with open(os.path.join(folder, "plan"), "w") as file:
             file.write("\n".join(plan.lines) + "\n")
         children, outputs = start(peer, folder, world, free_port())
-        in_time = wait_for_all(children, victim, number == signal.SIGSTOP)
+        in_time = wait_for_all(children, children[victim] if number == signal.SIGSTOP else None)
         texts = [open(one).read() for one in outputs]
     where = f"{world}, rank {victim} got {number.name}: " + "".join(f"\n  {one[-700:]}" for one in texts)
     assert in_time, f"no end within {hang_s} s: {where}"
