@@ -43,8 +43,9 @@ def results(part, folder, backend):
             distributed = os.path.join(folder, "distributed")
             paths[1:1] = [os.path.dirname(os.path.join(distributed, part)), distributed, folder]
         variables = dict(os.environ, TUTTI_SUITE_BACKEND=backend, TUTTI_SUITE_MODULE=module,
-                         TUTTI_SUITE_CLASSES=parts[part], TUTTI_SUITE_INTO=into, PYTHONPATH=":".join(paths), TEMP_DIR=work,
-                         BACKEND="gloo", WORLD_SIZE="2", DISTRIBUTED_TESTS_DEFAULT_TIMEOUT="60")
+                         TUTTI_SUITE_CLASSES=parts[part], TUTTI_SUITE_INTO=into,
+                         PYTHONPATH=":".join(paths), TEMP_DIR=work, BACKEND="gloo", WORLD_SIZE="2",
+                         DISTRIBUTED_TESTS_DEFAULT_TIMEOUT="60")
         with open(f"{part.replace('/', '-')}-{backend}.log", "wb") as log:
             try:
                 subprocess.run([sys.executable, os.path.join(here, "suite_part.py")], cwd=work,
