@@ -4,6 +4,7 @@
 #include "arguments.hpp"
 #include "guard.hpp"
 #include "reaper.hpp"
+#include "record/recorder.hpp"
 #include "store/limits.hpp"
 
 namespace capi = tutti::capi;
@@ -33,6 +34,18 @@ std::pair<std::string, int64_t> join_keys(const std::vector<std::string>& keys) 
     return joined;
 }
 
+// A call that waits for keys, as the flight recorder has it.
+template <typename Wait>
+auto recorded(const std::string& key, size_t count, const CallLimit& limit, Wait&& wait) {
+    tutti::record::turn_on();
+    const tutti::record::Note note{.kind = static_cast<uint8_t>(tutti::record::Kind::StoreWait),
+                                   .count = static_cast<int64_t>(count),
+                                   .timeout_ms = limit.timeout_ms(),
+                                   .text = key};
+    return tutti::record::as_call(note, tutti::record::state::started,
+                                  [&](tutti::record::Call&) { return wait(); });
+}
+
 }  // namespace
 
 extern "C" {
@@ -57,7 +70,9 @@ tutti_status tutti_store_get(tutti_store* store, const char* key,
         const StorePin pin(store, "store");
         const CallLimit limit(pin, options);
         capi::need_output(out_value, "out_value");
-        *out_value = hand_out_bytes(pin->get(capi::read_text(key, "key"), limit));
+        const std::string name = capi::read_text(key, "key");
+        *out_value =
+            hand_out_bytes(recorded(name, 1, limit, [&] { return pin->get(name, limit); }));
     });
 }
 
@@ -93,7 +108,9 @@ tutti_status tutti_store_wait(tutti_store* store, const char* const* keys, int64
     return capi::guard(__func__, error, [&] {
         const StorePin pin(store, "store");
         const CallLimit limit(pin, options);
-        pin->wait(capi::read_keys(keys, count), limit);
+        const std::vector<std::string> wanted = capi::read_keys(keys, count);
+        const std::string first = wanted.empty() ? std::string() : wanted.front();
+        recorded(first, wanted.size(), limit, [&] { pin->wait(wanted, limit); });
     });
 }
 
@@ -129,7 +146,9 @@ tutti_status tutti_store_multi_get(tutti_store* store, const char* const* keys, 
         capi::need_array(out_values, wanted.size(), "out_values");
         std::vector<std::shared_ptr<const std::string>> values;
         std::vector<capi::Reserved<tutti_bytes>> slots(wanted.size());
-        for (std::string& value : pin->multi_get(wanted, limit))
+        const std::string first = wanted.empty() ? std::string() : wanted.front();
+        const auto get_all = [&] { return pin->multi_get(wanted, limit); };
+        for (std::string& value : recorded(first, wanted.size(), limit, get_all))
             values.push_back(std::make_shared<const std::string>(std::move(value)));
         for (size_t i = 0; i < values.size(); ++i)
             out_values[i] = slots[i].publish(std::move(values[i]));
@@ -183,8 +202,8 @@ tutti_status tutti_store_queue_pop(tutti_store* store, const char* key, int32_t 
         capi::check_flag(static_cast<uint32_t>(block), "block");
         capi::need_output(out_value, "out_value");
         capi::Reserved<tutti_bytes> slot;  // before a value is taken that could not be given back
-        *out_value = slot.publish(
-            std::make_shared<const std::string>(pin->queue_pop(name, block == 1, limit)));
+        *out_value = slot.publish(std::make_shared<const std::string>(
+            recorded(name, 1, limit, [&] { return pin->queue_pop(name, block == 1, limit); })));
     });
 }
 
@@ -216,7 +235,7 @@ tutti_status tutti_store_barrier(tutti_store* store, const char* key, int32_t wo
         const CallLimit limit(pin, options);
         const std::string name = capi::read_text(key, "key");
         if (world_size < 1) capi::refuse("world_size is ", world_size, "; it must be 1 or more");
-        pin->barrier(name, world_size, limit);
+        recorded(name, 1, limit, [&] { pin->barrier(name, world_size, limit); });
     });
 }
 

@@ -18,15 +18,18 @@ inline int64_t effective_timeout(int64_t timeout_ms, int64_t default_ms) {
 class CallLimit {
 public:
     CallLimit(const StorePin& store, int64_t timeout_ms)
-        : interruption_(store->interruption()),
-          limit_(Deadline::after_ms(effective_timeout(timeout_ms, store->timeout_ms())),
-                 interruption_.get()) {}
+        : timeout_ms_(effective_timeout(timeout_ms, store->timeout_ms())),
+          interruption_(store->interruption()),
+          limit_(Deadline::after_ms(timeout_ms_), interruption_.get()) {}
     CallLimit(const StorePin& store, const tutti_store_call_options* options)
         : CallLimit(store, read_options(options).timeout_ms) {}
 
     operator const WaitLimit&() const { return limit_; }
+    // -1: no limit.
+    [[nodiscard]] int64_t timeout_ms() const { return timeout_ms_; }
 
 private:
+    const int64_t timeout_ms_;
     std::shared_ptr<Interruption> interruption_;
     WaitLimit limit_;
 };

@@ -7,6 +7,7 @@
 #include "foreign_peers.hpp"
 #include "hold.hpp"
 #include "memory/held_memory.hpp"
+#include "notes.hpp"
 #include "posted.hpp"
 #include "profile/range.hpp"
 #include "turn.hpp"
@@ -74,9 +75,12 @@ void Collectives::run(FlatCall call, const Terms& terms) {
         return run_posted(route, std::move(call), terms.timeout_ms, std::move(use));
     }
     const Deadline until = group_.deadline_here(terms.timeout_ms);
-    run_in_turn(group_, call.fingerprint, until, [&](uint64_t sequence) {
-        route.inlined->run(call, sequence, until);
-        if (call.alloc) share_memory(group_, *call.alloc, sequence, until);
+    const record::Note note = note_of(call, group_, terms.timeout_ms);
+    record::as_call(note, record::state::scheduled, [&](record::Call& recorded) {
+        run_in_turn(group_, call.fingerprint, until, recorded, [&](uint64_t sequence) {
+            route.inlined->run(call, sequence, until);
+            if (call.alloc) share_memory(group_, *call.alloc, sequence, until);
+        });
     });
     if (terms.stream == nullptr || use.empty()) return;
     route.staged->keep(call.device, terms.stream,
@@ -143,8 +147,11 @@ void Collectives::monitored_barrier(bool wait_all_ranks, int64_t timeout_ms) {
     const profile::Range range = range_of(call, group_.identity);
     const InFlight entry(group_.life, name);
     const Deadline until = group_.deadline_here(timeout_ms);
-    run_in_turn(group_, call, until, [&](uint64_t sequence) {
-        take_barrier_step(group_, call, sequence, wait_all_ranks, until);
+    const record::Note note = note_of(call, group_, timeout_ms);
+    record::as_call(note, record::state::scheduled, [&](record::Call& recorded) {
+        run_in_turn(group_, call, until, recorded, [&](uint64_t sequence) {
+            take_barrier_step(group_, call, sequence, wait_all_ranks, until);
+        });
     });
 }
 

@@ -31,7 +31,9 @@ GroupCore::GroupCore(GroupParts parts, const Operator& as)
       store(std::move(parts.store)),
       membership(std::move(parts.membership)),
       backends(std::move(parts.backends)),
-      ticket_queue(std::move(parts.ticket_queue)) {}
+      ticket_queue(std::move(parts.ticket_queue)),
+      record(identity.name, backend_map.name(), identity.rank, identity.size,
+             identity.global_ranks) {}
 
 // A timeout is that of one call.
 Status GroupCore::cause_for_others(const Status& status, const std::string& operation) const {
@@ -149,6 +151,7 @@ void GroupCore::end(bool says_goodbye) noexcept {
     membership->unsubscribe();
     backends.close();
     membership.reset();
+    record.end();
     life.end_destroy();
 }
 

@@ -18,6 +18,7 @@
 #include "life.hpp"
 #include "membership/membership.hpp"
 #include "memory/held_memory.hpp"
+#include "record/recorder.hpp"
 #include "store/store.hpp"
 #include "ticket_queue.hpp"
 #include "work/work.hpp"
@@ -108,6 +109,7 @@ public:
     std::unique_ptr<Membership> membership;  // null: the group has ended
     Backends backends;
     const std::shared_ptr<TicketQueue> ticket_queue;
+    record::GroupRecord record;
 
 private:
     // Passes events of the membership on.

@@ -109,22 +109,16 @@ public:
     // Returns once all participants have arrived: the new group that this rank is in, if any. They
     // compare their arguments first; a failure leaves this group as it was. One thread at a time,
     // in the same order on all ranks.
-    std::shared_ptr<Group> split(const SplitOptions& options) {
-        return add_to_tree(splitting_.split(options), options.function);
-    }
+    std::shared_ptr<Group> split(const SplitOptions& options);
     // Only compares `arguments`; shares one order with split(). Returns a name that is the same on
     // all ranks, and not given twice among the groups of a first one.
     std::string compare(const SplitOptions& options) { return splitting_.compare(options); }
     // Returns once all ranks that live and are not excluded have called it: their group. Works on a
     // group that has failed; this one makes no calls afterwards. See Survivors.
-    std::shared_ptr<Group> shrink(const ShrinkOptions& options) {
-        return add_to_tree(survivors_.shrink(options), "shrink_group");
-    }
+    std::shared_ptr<Group> shrink(const ShrinkOptions& options);
     // The bits that all ranks that live have set in `flags`, the same on all of them. Works on a
     // group that has failed.
-    uint64_t agree(uint64_t flags, int64_t timeout_ms) {
-        return survivors_.agree(flags, timeout_ms);
-    }
+    uint64_t agree(uint64_t flags, int64_t timeout_ms);
     // This rank's arguments are wrong, so it takes no part, and the others' call fails. Does not
     // wait.
     void decline(const SplitOptions& options, const Status& why) noexcept {

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "memory/held_memory.hpp"
 #include "messages.hpp"
+#include "notes.hpp"
 #include "profile/range.hpp"
 
 namespace tutti {
@@ -22,6 +23,17 @@ bool has_stream(const Message& message) {
             return call.buffer.device.type != TUTTI_CPU || call.stream != nullptr;
         },
         message);
+}
+
+std::vector<record::Call> record_all(std::span<const Message> batch, const GroupCore& group,
+                                     int64_t timeout_ms) {
+    std::vector<record::Call> calls;
+    calls.reserve(batch.size());
+    const auto record = [&](const auto& call) {
+        calls.emplace_back(note_of_message(call, group, timeout_ms), record::state::started);
+    };
+    for (const Message& message : batch) std::visit(record, message);
+    return calls;
 }
 
 }  // namespace
@@ -57,8 +69,11 @@ bool GroupMessages::run_here(std::span<const Message> batch, int64_t timeout_ms)
     }
     Backend* const mover = mover_of_all(batch);
     if (mover == nullptr) return false;
+    std::vector<record::Call> recorded = record_all(batch, group_, timeout_ms);
     const auto end = mover->run_batch(batch, group_.deadline_here(timeout_ms));
-    if (!end || end->status.ok()) return end.has_value();
+    if (!end) return false;
+    for (record::Call& call : recorded) call.ended(end->status.code);
+    if (end->status.ok()) return true;
     const auto fail = [&](const auto& call) {
         with_context(call, [&] { throw Error(end->status); });
     };
@@ -121,7 +136,7 @@ std::vector<std::shared_ptr<Work>> GroupMessages::start_here(std::span<const Mes
     std::vector<std::shared_ptr<Work>> works;
     works.reserve(batch.size());
     const auto add = [&](const auto& call) {
-        works.push_back(work_of(call, mover, span.start));
+        works.push_back(work_of(call, mover, span));
         keep_until_done(*works.back(), memory_of_message(call));
     };
     for (const Message& message : batch) std::visit(add, message);

@@ -62,6 +62,7 @@ public:
         if (ends_later(route)) entry_.emplace(group.life, operation);
     }
 
+    void record(::tutti::record::Call call) { recorded_ = std::move(call); }
     // Before it is started: what moves it on threads that wait; null: nothing does.
     void set_helper(Helper* helper) { helper_ = helper; }
     // The caller does not wait for it at once.
@@ -92,6 +93,8 @@ protected:
     }
     Afterwards settle(Status& status) noexcept override {
         if (what_ && !status.ok()) status.message += group_.others_lost(status);
+        if (ending_source() >= 0) recorded_.came_from(ending_source());
+        recorded_.ended(status.code);
         end_polling();
         return InFlight::leave_afterwards(entry_);
     }
@@ -119,6 +122,7 @@ private:
     const std::shared_ptr<Poller> poller_;  // null: it is not polled
     const std::optional<What> what_;
     std::optional<InFlight> entry_;
+    ::tutti::record::Call recorded_;
     Helper* helper_ = nullptr;
     bool is_polled_for_ = false;
 };

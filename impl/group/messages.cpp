@@ -6,18 +6,14 @@
 
 #include "base/error.hpp"
 #include "hold.hpp"
+#include "notes.hpp"
 #include "profile/range.hpp"
 
 namespace tutti {
 
 namespace {
 
-int peer_of(const Send& call) {
-    return call.destination;
-}
-int peer_of(const Receive& call) {
-    return call.source;
-}
+using notes::peer_of;
 
 template <typename Call>
 constexpr bool is_send = std::is_same_v<Call, Send>;
@@ -51,11 +47,14 @@ Backend& GroupMessages::mover_of(const Call& call) const {
 
 template <typename Call>
 std::shared_ptr<MessageWork> GroupMessages::work_of(const Call& call, Backend& mover,
-                                                    Work::Clock::time_point now) {
+                                                    const CallSpan& span) {
     using Kind = std::conditional_t<is_send<Call>, MessageWork, ReceiveWork>;
     const MessageWork::What what{is_send<Call>, peer_of(call), call.tag};
-    auto work = std::make_shared<Kind>(group_, door_, call_name(call), now,
+    auto work = std::make_shared<Kind>(group_, door_, call_name(call), span.start,
                                        group_.backends.of_message(call), what);
+    const int64_t timeout_ms = notes::timeout_of(span.deadline);
+    work->record({note_of_message(call, group_, timeout_ms, record::flag::in_background),
+                  record::state::started});
     work->set_helper(mover.message_helper());
     if (call.buffer.device.type == TUTTI_CPU) work->set_on_cpu();
     return work;
@@ -91,18 +90,24 @@ void GroupMessages::start_message(const Call& call, Backend& mover, const Deadli
 }
 
 template <typename Call, typename Run>
-void GroupMessages::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
+int GroupMessages::run_message(const Call& call, Run&& run, int64_t timeout_ms) {
     check_message(call);
     group_.identity.check_may_wait(call_name(call));
     const profile::Range range = range_of_message(call, group_.identity);
     const InFlight entry(group_.life, call_name(call));
     MemoryUse use = memory_of_message(call);
-    with_context(call, [&] { run(entered(call), group_.deadline_here(timeout_ms)); });
-    if (call.stream == nullptr || use.empty()) return;
+    int peer = peer_of(call);
+    const record::Note note = note_of_message(call, group_, timeout_ms);
+    record::as_call(note, record::state::started, [&](record::Call& recorded) {
+        with_context(call, [&] { peer = run(entered(call), group_.deadline_here(timeout_ms)); });
+        if (peer != note.peer) recorded.came_from(peer);
+    });
+    if (call.stream == nullptr || use.empty()) return peer;
     staged::Staged* const staged = group_.backends.of_messages(call.buffer.device.type).staged;
-    if (staged == nullptr) return;
+    if (staged == nullptr) return peer;
     staged->keep(call.buffer.device, call.stream,
                  std::make_shared<const MemoryUse>(std::move(use)));
+    return peer;
 }
 
 // The same of a backend that does not end it in one call.
@@ -119,7 +124,7 @@ int GroupMessages::await_message(const Call& call, int64_t timeout_ms) {
     }
     const MemoryUse use = memory_of_message(call);
     Backend& mover = mover_of(call);
-    const auto work = work_of(call, mover, span.start);
+    const auto work = work_of(call, mover, span);
     start_message(call, mover, span.deadline, work);
     work->wait(Deadline::never());  // its own deadline ends it
     if (const Status status = *work->status(); !status.ok()) {
@@ -138,7 +143,7 @@ std::shared_ptr<Work> GroupMessages::start_message(const Call& call, const CallS
         }
     }
     Backend& mover = mover_of(call);
-    const auto work = work_of(call, mover, span.start);
+    const auto work = work_of(call, mover, span);
     work->put_in_background();
     keep_until_done(*work, memory_of_message(call));
     start_message(call, mover, span.deadline, work);
@@ -153,7 +158,7 @@ std::shared_ptr<Work> GroupMessages::start_landing(const Receive& call, const Ca
     auto entry = std::make_shared<InFlight>(group_.life, call_name(call));
     const auto work = std::make_shared<ReceiveWork>(group_, door_, call_name(call), span.start);
     keep_until_done(*work, memory_of_message(call));
-    const auto moving = work_of(call, mover_of(call), span.start);
+    const auto moving = work_of(call, mover_of(call), span);
     moving->put_in_background();
     work->deliver_from(moving);
     const Receive host = landing->host;
@@ -194,7 +199,7 @@ std::shared_ptr<Work> GroupMessages::start(const Receive& call, int64_t timeout_
     const CallSpan span = group_.span_of(timeout_ms);
     const auto work = std::make_shared<ReceiveWork>(group_, door_, call_name(call), span.start);
     Backend& mover = mover_of(call);
-    const auto moving = work_of(call, mover, span.start);
+    const auto moving = work_of(call, mover, span);
     moving->put_in_background();
     work->deliver_from(moving);
     moving->then(
@@ -224,7 +229,10 @@ void GroupMessages::run(const Send& call, int64_t timeout_ms) {
     }
     run_message(
         call,
-        [this](const Send& begun, const Deadline& until) { mover_of(begun).send(begun, until); },
+        [this](const Send& begun, const Deadline& until) {
+            mover_of(begun).send(begun, until);
+            return begun.destination;
+        },
         timeout_ms);
 }
 
@@ -235,14 +243,12 @@ int GroupMessages::run(const Receive& call, int64_t timeout_ms) {
                         ", this rank itself, from which only a receive with a work can receive"));
     }
     if (ends_later(group_.backends.of_message(call))) return await_message(call, timeout_ms);
-    int source = -1;
-    run_message(
+    return run_message(
         call,
-        [&](const Receive& begun, const Deadline& until) {
-            source = mover_of(begun).receive(begun, until);
+        [this](const Receive& begun, const Deadline& until) {
+            return mover_of(begun).receive(begun, until);
         },
         timeout_ms);
-    return source;
 }
 
 // For batches.
@@ -250,14 +256,14 @@ template void GroupMessages::check_message(const Send&) const;
 template Send GroupMessages::entered(const Send&) const;
 template Backend& GroupMessages::mover_of(const Send&) const;
 template std::shared_ptr<MessageWork> GroupMessages::work_of(const Send&, Backend&,
-                                                             Work::Clock::time_point);
+                                                             const CallSpan&);
 template std::shared_ptr<Work> GroupMessages::start_message(const Send&, const CallSpan&);
 template void GroupMessages::rethrow(const Send&) const;
 template void GroupMessages::check_message(const Receive&) const;
 template Receive GroupMessages::entered(const Receive&) const;
 template Backend& GroupMessages::mover_of(const Receive&) const;
 template std::shared_ptr<MessageWork> GroupMessages::work_of(const Receive&, Backend&,
-                                                             Work::Clock::time_point);
+                                                             const CallSpan&);
 template std::shared_ptr<Work> GroupMessages::start_message(const Receive&, const CallSpan&);
 template void GroupMessages::rethrow(const Receive&) const;
 

@@ -49,7 +49,7 @@ private:
     [[nodiscard]] Backend& mover_of(const Call& call) const;
     template <typename Call>
     [[nodiscard]] std::shared_ptr<MessageWork> work_of(const Call& call, Backend& mover,
-                                                       Work::Clock::time_point now);
+                                                       const CallSpan& span);
     template <typename Call>
     std::shared_ptr<Work> start_message(const Call& call, const CallSpan& span);
     // The exception in flight, as a failure of the call.
@@ -67,7 +67,7 @@ private:
     template <typename Call>
     int await_message(const Call& call, int64_t timeout_ms);
     template <typename Call, typename Run>
-    void run_message(const Call& call, Run&& run, int64_t timeout_ms);
+    int run_message(const Call& call, Run&& run, int64_t timeout_ms);
     template <typename Call>
     void start_message(const Call& call, Backend& mover, const Deadline& until,
                        const std::shared_ptr<Work>& work);

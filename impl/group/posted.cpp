@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "notes.hpp"
 #include "turn.hpp"
 
 namespace tutti {
@@ -23,6 +24,9 @@ Posted::Posted(GroupCore& group, const Route& route, FlatCall&& call, const Call
       fingerprint_(call.fingerprint),
       call_(std::move(call)),
       deadline_(span.deadline),
+      recorded_(
+          note_of(*call_, group, notes::timeout_of(span.deadline), record::flag::in_background),
+          record::state::scheduled),
       entry_(std::in_place, group.life, operation()),
       deliver_(std::move(deliver)),
       poller_(route.poller),
@@ -38,6 +42,7 @@ Posted::~Posted() {
 
 void Posted::run(uint64_t ticket) noexcept {
     set_sequence_number(ticket);
+    recorded_.start(ticket, true);
     const InOperation inside(group_.identity.as);
     Status status;
     try {
@@ -110,6 +115,7 @@ Afterwards Posted::settle(Status& status) noexcept {
         group_.membership->ended(sequence_number());
         deliver(status);
     }
+    recorded_.ended(status.code);
     deliver_ = nullptr;
     call_.reset();  // a program that has waited finds its ops and its memory given back
     const Lock lock(mutex_);

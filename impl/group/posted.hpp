@@ -48,6 +48,7 @@ private:
     const Fingerprint fingerprint_;
     std::optional<FlatCall> call_;  // until it ends
     const Deadline deadline_;
+    record::Call recorded_;
     Mutex mutex_;
     std::optional<InFlight> entry_ TUTTI_GUARDED_BY(mutex_);  // none: it has ended
     std::function<void()> deliver_;

@@ -8,6 +8,7 @@
 #include "base/function_call.hpp"
 #include "compare_calls.hpp"
 #include "core.hpp"
+#include "record/recorder.hpp"
 
 namespace tutti {
 
@@ -35,8 +36,10 @@ inline void begin_turn(GroupCore& group, const Fingerprint& call, uint64_t seque
 
 // A collective that ends in its turn. Its failure is the group's.
 template <typename Job>
-void run_in_turn(GroupCore& group, const Fingerprint& call, const Deadline& until, Job&& job) {
+void run_in_turn(GroupCore& group, const Fingerprint& call, const Deadline& until,
+                 record::Call& recorded, Job&& job) {
     take_turn(group, call, until, [&](uint64_t sequence) {
+        recorded.start(sequence, false);
         const InOperation inside(group.identity.as);
         try {
             begin_turn(group, call, sequence, until);

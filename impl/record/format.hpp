@@ -39,16 +39,20 @@ struct alignas(4096) Head {
     Word is_counter;     // ticks are a counter's of the processor; else nanoseconds
     Moment opened;
     Moment later;  // the last time that both clocks were read
-    Word fine;     // the process has destroyed all groups, and none had failed
+    Word exited;   // 1: the process ended by exit() or by the end of main
     char host[64];
     char program[256];
     alignas(64) Word next;  // the id of the next entry, from 1 on
 };
 static_assert(sizeof(Head) == 4096);
 
+namespace group_state {
+enum State : uint8_t { free = 0, live = 1, ended = 2 };
+}
+
 // A group that this rank is in. Slot 0 has the groups that found none, and store calls.
 struct alignas(256) GroupSlot {
-    Word state;           // 0: free; 1: the group lives; 2: it has ended
+    Word state;           // group_state
     Word rank_and_size;   // this rank there, and, from bit 32 on, all of them
     Word members;         // a digest of the members' ranks in the first group
     Word first_and_step;  // they are first, first + step, ...; step 0 (bits 32 to 63): irregular

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "format.hpp"
@@ -39,6 +40,7 @@ public:
 
     // The entry's id.
     uint64_t begin(const Note& note, uint64_t sequence, state::State first) noexcept {
+        if (head_.next.load(std::memory_order_relaxed) % moments_apart == 0) note_moment();
         const uint64_t id = head_.next.fetch_add(1, std::memory_order_relaxed);
         Entry& entry = at(id);
         set(entry, field::id_and_state, id << 8);
@@ -68,20 +70,41 @@ public:
         Entry& entry = at(id);
         if (!is_of(entry, id)) return;
         set(entry, field::sequence, sequence);
+        set(groups_[group_of(entry)].last_enqueued, sequence);
         if (has_waited) set(entry, field::started, ticks_.now());
         entry.word[field::id_and_state].store(id << 8 | state::started, std::memory_order_release);
+    }
+
+    void set_peer(uint64_t id, int32_t peer) noexcept {
+        Entry& entry = at(id);
+        if (!is_of(entry, id)) return;
+        const uint64_t tag = get(entry, field::peer_and_tag) >> 32;
+        set(entry, field::peer_and_tag, static_cast<uint32_t>(peer) | tag << 32);
     }
 
     void end(uint64_t id, uint8_t last) noexcept {
         Entry& entry = at(id);
         if (!is_of(entry, id)) return;
         set(entry, field::completed, ticks_.now());
+        const uint64_t sequence = get(entry, field::sequence);
+        if (sequence != 0 && last == state::completed) {
+            set(groups_[group_of(entry)].last_completed, sequence);
+        }
         entry.word[field::id_and_state].store(id << 8 | last, std::memory_order_release);
     }
 
     [[nodiscard]] GroupSlot& group(uint16_t slot) noexcept { return groups_[slot]; }
+    // The whole file as it is in this moment. Entries that are written meanwhile may be torn.
+    [[nodiscard]] std::string copy(size_t size) const;
     [[nodiscard]] Head& head() noexcept { return head_; }
     [[nodiscard]] const Ticks& ticks() const { return ticks_; }
+
+    // Reads both clocks, by which readers turn ticks into times.
+    void note_moment() noexcept { write_moment(head_.later); }
+    void write_moment(Moment& moment) noexcept {
+        set(moment.ticks, ticks_.now());
+        set(moment.realtime_ns, nanoseconds_of(CLOCK_REALTIME));
+    }
 
     // The present thread, as the system numbers it.
     static uint32_t thread_number() noexcept {
@@ -91,6 +114,7 @@ public:
     }
 
 private:
+    static constexpr uint64_t moments_apart = 4096;  // calls
     static uint32_t ask_thread_number() noexcept;
 
     [[nodiscard]] Entry& at(uint64_t id) noexcept { return ring_[id & mask_]; }
@@ -101,6 +125,12 @@ private:
     }
     static void set(Word& word, uint64_t value) noexcept {
         word.store(value, std::memory_order_relaxed);
+    }
+    static uint64_t get(const Entry& entry, field::Field field) noexcept {
+        return entry.word[field].load(std::memory_order_relaxed);
+    }
+    static uint16_t group_of(const Entry& entry) noexcept {
+        return static_cast<uint16_t>(get(entry, field::group_and_terms) % group_slots);
     }
     static void set(Entry& entry, field::Field field, uint64_t value) noexcept {
         set(entry.word[field], value);

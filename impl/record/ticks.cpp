@@ -30,7 +30,7 @@ bool is_invariant() noexcept {
 // The system has compared the processors' counters.
 bool is_trusted() noexcept {
     constexpr const char* path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    const int file = open_tracked([] { return open(path, O_RDONLY | O_CLOEXEC); });
+    const int file = open_tracked([] { return ::open(path, O_RDONLY | O_CLOEXEC); });
     if (file < 0) return false;
     char text[16]{};
     const ssize_t size = read(file, text, sizeof text);

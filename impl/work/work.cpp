@@ -89,11 +89,11 @@ void Work::finish(Status status, int source, Clock::time_point now) noexcept {
         const std::string what = describe();
         if (!what.empty()) status.message = cat(what, ": ", status.message);
     }
+    source_ = source;
     // A waiting thread may free this work as soon as it is finished; `settled` goes after that.
     const Afterwards settled = settle(status);
     ended_ = now;
     status_ = std::move(status);
-    source_ = source;
     if (!advance_to(State::Finished, watched)) finish_watched();
 }
 

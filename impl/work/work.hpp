@@ -135,6 +135,8 @@ protected:
     // Called once, when it ends, on the thread that finishes it and before others learn of it; may
     // rewrite the status. What it returns is called when all waiting threads have been woken.
     virtual Afterwards settle(Status& /*status*/) noexcept { return {}; }
+    // For settle(): where a receive received from.
+    [[nodiscard]] int ending_source() const { return source_; }
     // For a thread that is about to wait until `is_over`, or the deadline: does what it can of it
     // here. The end of this work makes it over.
     using IsOver = Helper::IsOver;
