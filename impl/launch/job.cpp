@@ -70,6 +70,7 @@ Job::Job(const Options& options, std::span<const char* const> inherited, SignalI
       })) {}
 
 int Job::run() {
+    bootstrap_.placement.record_dir = records_.path();
     for (;; ++bootstrap_.placement.attempt) {
         open_workers_store();
         const Outcome outcome = run_attempt();

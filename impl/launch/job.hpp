@@ -13,6 +13,7 @@
 #include "guard.hpp"
 #include "logs.hpp"
 #include "options.hpp"
+#include "record_folder.hpp"
 #include "signals.hpp"
 #include "statement.hpp"
 #include "supervisor.hpp"
@@ -47,6 +48,7 @@ private:
     SignalInbox& signals_;
     const Guard& guard_;
     LineWriter writer_;
+    RecordFolder records_;
     LogFolder logs_;  // outlives the threads of what follows
     BootstrapResult bootstrap_;
     std::set<int> lost_nodes_;                    // without which the others have gone on

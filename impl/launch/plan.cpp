@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "logs.hpp"
+#include "record/place.hpp"
 
 namespace tutti::launch {
 
@@ -71,6 +72,9 @@ Variables worker_variables(const Placement& placement, const WorkerPlan& plan, i
         {"TORCHELASTIC_RUN_ID", placement.run_id},
         {"TORCHELASTIC_USE_AGENT_STORE", "True"},
     };
+    if (!placement.record_dir.empty()) {
+        variables.emplace_back(record::folder_variable, placement.record_dir);
+    }
     if (!plan.folder.empty()) {
         variables.emplace_back("TORCHELASTIC_ERROR_FILE", error_file_in(plan.folder));
     }

@@ -32,6 +32,7 @@ struct Placement {
     std::string run_id = "none";
     int attempt = 0;
     int max_restarts = 0;
+    std::string record_dir;  // of the flight recorders on this node; empty: there is none
 };
 
 struct WorkerPlan {

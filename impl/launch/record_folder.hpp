@@ -1,0 +1,27 @@
+// The folder of the ranks' flight recorders on this node: the one that TUTTI_RECORD_DIR names, which
+// stays; else a new one in the user's run-time folder, which goes with a job that ends well. Main
+// thread of the launcher.
+#pragma once
+
+#include <string>
+
+namespace tutti::launch {
+
+class RecordFolder {
+public:
+    RecordFolder();
+    ~RecordFolder();
+    RecordFolder(const RecordFolder&) = delete;
+    RecordFolder& operator=(const RecordFolder&) = delete;
+
+    // Empty: there can be none.
+    [[nodiscard]] const std::string& path() const { return path_; }
+    // It is there after this process, for tuttitrace.
+    void keep() { keep_ = true; }
+
+private:
+    std::string path_;
+    bool keep_ = true;
+};
+
+}  // namespace tutti::launch
