@@ -78,6 +78,10 @@ int Job::run() {
         const int code = conclude(outcome, again);
         if (!again) {
             leave(outcome.verdict);
+            if (code != 0 && records_.keep()) {
+                say(cat("the last calls of the ranks are in ", records_.path(),
+                        ", for tuttitrace"));
+            }
             if (logs_.is_found_by_luck()) say(cat("logs are in ", logs_.path()));
             flush();
             return code_with_output(code);
@@ -121,7 +125,8 @@ Outcome Job::run_attempt() {
             folders.push_back(logs_.folder_of(placement.attempt, local_rank));
         }
         Supervisor supervisor(find_programs(options_.programs), options_, signals_, guard_, watch,
-                              writer_, [this](int rank) { tell_ranks_of_end(rank); });
+                              writer_, Reasons(records_.path()),
+                              [this](int rank) { tell_ranks_of_end(rank); });
         return supervisor.run(plan_workers(placement, inherited_, folders));
     } catch (const Error& fault) {
         // The other nodes must not wait for ranks that never were.

@@ -14,6 +14,9 @@ constexpr int64_t seconds = 31 * 86'400;
 constexpr int64_t pulse_seconds = 3'600;
 constexpr int64_t missed_pulses = 1'000;
 
+// Sentences of why the ranks do not go on.
+constexpr size_t reasons = 5;
+
 // The end of each rank's standard error that is kept for the report of a failure.
 constexpr size_t last_lines = 20;
 constexpr size_t last_line_bytes = 1'000;

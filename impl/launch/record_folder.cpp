@@ -32,6 +32,13 @@ RecordFolder::RecordFolder() {
     keep_ = false;
 }
 
+bool RecordFolder::keep() {
+    std::error_code fault;
+    if (keep_ || std::filesystem::is_empty(path_, fault) || fault) return false;
+    keep_ = true;
+    return true;
+}
+
 RecordFolder::~RecordFolder() {
     std::error_code ignored;
     if (!keep_) std::filesystem::remove_all(path_, ignored);

@@ -16,8 +16,8 @@ public:
 
     // Empty: there can be none.
     [[nodiscard]] const std::string& path() const { return path_; }
-    // It is there after this process, for tuttitrace.
-    void keep() { keep_ = true; }
+    // A folder of this process is there after it, if it has any record. Whether that is so.
+    bool keep();
 
 private:
     std::string path_;

@@ -40,14 +40,15 @@ net::Descriptor open_nothing() {
 
 Supervisor::Supervisor(std::vector<Executable> executables, const Options& options,
                        SignalInbox& signals, const Guard& guard, Watch& watch, LineWriter& writer,
-                       std::function<void(int rank)> ended)
+                       Reasons reasons, std::function<void(int rank)> ended)
     : executables_(std::move(executables)),
       options_(options),
       signals_(signals),
       guard_(guard),
       watch_(watch),
       ended_(std::move(ended)),
-      writer_(writer) {}
+      writer_(writer),
+      reasons_(std::move(reasons)) {}
 
 Supervisor::~Supervisor() {
     for (auto& worker : workers_) {
@@ -61,6 +62,7 @@ Supervisor::~Supervisor() {
 Outcome Supervisor::run(const std::vector<WorkerPlan>& plans) {
     start(plans);
     while (anything_left()) wait_for_events();
+    if (first_) say_why();
     report_the_others();
     if (phase_ == Phase::Running) watch_.finished();
     while (!watch_.verdict()) wait_for_events();
@@ -387,7 +389,13 @@ void Supervisor::take_next_step() {
     send(SIGKILL);
 }
 
+// While the ranks are where they were.
+void Supervisor::say_why() {
+    for (const auto& sentence : reasons_.say_once(workers_)) say(sentence);
+}
+
 void Supervisor::terminate(int number) {
+    say_why();
     send(number);
     if (phase_ != Phase::Running && phase_ != Phase::LastWords) return;
     phase_ = Phase::Terminating;

@@ -17,6 +17,7 @@
 #include "output.hpp"
 #include "plan.hpp"
 #include "process.hpp"
+#include "reasons.hpp"
 #include "signals.hpp"
 #include "watch.hpp"
 #include "worker.hpp"
@@ -39,7 +40,7 @@ public:
     // `ended` hears of every rank that ends and ends no others with it, when nothing of it is left.
     // There is an executable for each program of the options.
     Supervisor(std::vector<Executable> executables, const Options& options, SignalInbox& signals,
-               const Guard& guard, Watch& watch, LineWriter& writer,
+               const Guard& guard, Watch& watch, LineWriter& writer, Reasons reasons,
                std::function<void(int rank)> ended);
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
@@ -75,6 +76,7 @@ private:
     void terminate(int number);
     void send(int number);
     void report_the_others();
+    void say_why();
     void say(const std::string& sentence);
 
     [[nodiscard]] bool go_on() const { return goes_on(options_); }
@@ -91,6 +93,7 @@ private:
     Watch& watch_;
     const std::function<void(int rank)> ended_;
     LineWriter& writer_;
+    Reasons reasons_;
     std::vector<Worker> workers_;
     bool verdict_taken_ = false;
     Phase phase_ = Phase::Running;

@@ -56,7 +56,7 @@ std::vector<size_t> held_in(const Job& job, const Collective& collective) {
     std::vector<size_t> held;
     for (const Share& share : collective.shares) {
         const Member& member = job.members[share.member];
-        if (share.part == Part::Missing || !member.is_held() || member.record.is_fine) continue;
+        if (share.part == Part::Missing || !member.is_held() || member.record.has_exited) continue;
         if (share.part != Part::Failed) held.push_back(share.member);
     }
     return held;

@@ -44,7 +44,7 @@ void add_lone_ends(Findings& findings) {
     for (size_t i = 0; i < findings.job.members.size(); ++i) {
         const Member& member = findings.job.members[i];
         if (named.count(member.rank) != 0 || !member.is_held()) continue;
-        const bool is_bad = member.ending ? member.ending->failed() : !member.record.is_fine;
+        const bool is_bad = member.ending ? member.ending->failed() : !member.record.has_exited;
         if (!is_bad) continue;
         Trouble trouble;
         trouble.kind = "ended";

@@ -123,7 +123,7 @@ bool parse(const Copies& copies, const std::string& name, const Clock& clock, Re
     out.rank = rank_from(head.word(offsetof(Head, rank)));
     out.world_size = std::max(0, rank_from(head.word(offsetof(Head, world_size))));
     out.restarts = head.word(offsetof(Head, restarts));
-    out.is_fine = head.word(offsetof(Head, fine)) == 1;
+    out.has_exited = head.word(offsetof(Head, exited)) == 1;
     out.opened = scale.time_of(head.word(offsetof(Head, opened)));
     out.taken = clock.realtime;
     if (out.boot == clock.boot && out.host == clock.host) {

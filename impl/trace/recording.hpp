@@ -81,7 +81,7 @@ struct Recording {
     int rank = -1;
     int world_size = 0;
     uint64_t restarts = 0;
-    bool is_fine = false;     // it ended all its groups, and none had failed
+    bool has_exited = false;  // by exit(), or by the end of main
     bool is_complete = true;  // no call has been overwritten yet
     ProcessState process = ProcessState::Unknown;
     int64_t opened = 0;

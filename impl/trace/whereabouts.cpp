@@ -61,8 +61,7 @@ std::string fate(const Member& member) {
     if (member.ending) return cat("it ", describe(*member.ending));
     switch (member.record.process) {
         case ProcessState::Ended:
-            return member.record.is_fine ? "its process has ended, after its last group"
-                                         : "its process has ended";
+            return member.record.has_exited ? "its process has exited" : "its process has ended";
         case ProcessState::Stopped:
             return "its process is stopped";
         case ProcessState::Traced:

@@ -334,7 +334,7 @@ void messages_were_lost(void**) {
     Ring zero(0, 2);
     zero.add({.kind = kind(Kind::Send), .created = 5, .completed = 5, .peer = 1, .tag = 3});
     Ring one(1, 2);
-    one.head().fine = 1;
+    one.head().exited = 1;
     expect({zero.recording(), one.recording(ProcessState::Ended)}, {1},
            "1 message from rank 0 to rank 1 with tag 3 of group world was never received");
 }
@@ -447,7 +447,7 @@ void nothing_is_wrong(void**) {
     expect_none({Ring(0, 2).all_reduces(3, 1).add({.sequence = 4, .created = 0.3}).recording(),
                  Ring(1, 2).all_reduces(3, 1).recording()});
     Ring fine(0, 1);
-    fine.head().fine = 1;
+    fine.head().exited = 1;
     expect_none({fine.recording(ProcessState::Ended)});
     expect_none({});
 }
