@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "options.hpp"
 #include "tutti/collectives.h"
@@ -22,6 +23,10 @@ inline tutti_call_options read_call_options(const tutti_call_options* given, boo
         refuse("options.on_done is given without a work, whose end it would tell");
     }
     return options;
+}
+
+inline std::string_view tag_of(const tutti_call_options& options) {
+    return options.tag_name == nullptr ? std::string_view() : options.tag_name;
 }
 
 // Before the operation starts, so that the callback is sure to come.

@@ -27,11 +27,12 @@ template <typename Call>
 void issue(Group& group, Call call, const tutti_call_options* given, tutti_work** work) {
     const tutti_call_options options = read_call_options(given, work != nullptr);
     if constexpr (IsCollective<Call>) {
-        const Terms terms{options.timeout_ms, options.stream};
+        const Terms terms{options.timeout_ms, options.stream, tag_of(options)};
         if (work == nullptr) return group.run(std::move(call), terms);
         issue_work(options, work, [&] { return group.start(std::move(call), terms); });
     } else {
         call.stream = options.stream;
+        call.tag_name = tag_of(options);
         if (work == nullptr) return static_cast<void>(group.run(call, options.timeout_ms));
         issue_work(options, work, [&] { return group.start(call, options.timeout_ms); });
     }

@@ -29,7 +29,7 @@ struct Destination {
     size_t count;
 };
 
-// Runs or starts a call that receives. run() and start(deliver) do; open() makes handles' objects
+// Runs or starts a call that receives. run(timeout, tag) and start(timeout, tag, deliver) do; open() makes handles' objects
 // of what has come.
 template <typename Handle, typename Run, typename Start, typename MakeValues>
 void issue_receiving(Destination<Handle> to, const tutti_call_options* given, tutti_work** work,
@@ -38,14 +38,14 @@ void issue_receiving(Destination<Handle> to, const tutti_call_options* given, tu
     refuse_stream(options);
     if (work == nullptr) {
         Places<Handle> places(to.out, to.count);
-        run(options.timeout_ms);
+        run(options.timeout_ms, tag_of(options));
         places.publish(open());
         return;
     }
     const auto results = std::make_shared<HeldResults<Handle>>(to.count);
     issue_work(options, work, [&] {
-        auto started =
-            start(options.timeout_ms, [results, open = std::move(open)] { results->put(open()); });
+        auto started = start(options.timeout_ms, tag_of(options),
+                             [results, open = std::move(open)] { results->put(open()); });
         started->set_results(results);
         return started;
     });
@@ -59,9 +59,12 @@ void issue_byte_strings(Group& group, ByteStrings call, const tutti_call_options
         return received->empty() ? std::vector<typename Places<Handle>::Value>{} : open(*received);
     };
     issue_receiving(
-        to, options, work, [&](int64_t timeout_ms) { group.run(call, timeout_ms); },
-        [&](int64_t timeout_ms, std::function<void()> deliver) {
-            return group.start(call, timeout_ms, std::move(deliver));
+        to, options, work,
+        [&](int64_t timeout_ms, std::string_view tag) {
+            group.run(call, {timeout_ms, nullptr, tag});
+        },
+        [&](int64_t timeout_ms, std::string_view tag, std::function<void()> deliver) {
+            return group.start(call, {timeout_ms, nullptr, tag}, std::move(deliver));
         },
         std::move(make_values));
 }

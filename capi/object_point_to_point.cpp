@@ -35,8 +35,13 @@ void receive(const capi::GroupPin& pin, Receive call, const tutti_call_options* 
     call.incoming = std::make_shared<Incoming>();
     int source = -1;
     capi::issue_receiving(
-        to, options, work, [&](int64_t timeout_ms) { source = pin->run(call, timeout_ms); },
-        [&](int64_t timeout_ms, std::function<void()> deliver) {
+        to, options, work,
+        [&](int64_t timeout_ms, std::string_view tag_name) {
+            call.tag_name = tag_name;
+            source = pin->run(call, timeout_ms);
+        },
+        [&](int64_t timeout_ms, std::string_view tag_name, std::function<void()> deliver) {
+            call.tag_name = tag_name;
             return pin->start(call, timeout_ms, std::move(deliver));
         },
         [incoming = call.incoming, open = std::move(open)] { return open(*incoming); });

@@ -36,22 +36,21 @@ void check_struct_size(uint32_t size, const char* argument, const char* advice) 
 
 // The caller's options with defaults for all it does not have; NULL is all defaults.
 template <typename Options>
-Options read_options(const Options* given) {
+Options read_options(const Options* given, const char* argument = "options") {
     Options options{};
     if (given == nullptr) return options;
     uint32_t size = 0;
     std::memcpy(&size, given, sizeof size);
-    check_struct_size<Options>(size, "options",
-                               "initialise the options with their INIT macro or function");
+    check_struct_size<Options>(size, argument, "initialise it with its INIT macro or function");
     std::memcpy(&options, given, std::min<size_t>(size, sizeof options));
     const auto* bytes = reinterpret_cast<const unsigned char*>(given);
     if (size > sizeof options &&
         std::any_of(bytes + sizeof options, bytes + size, [](auto byte) { return byte != 0; })) {
-        refuse("options has fields that tutti ", TUTTI_VERSION_STRING,
+        refuse(argument, " has fields that tutti ", TUTTI_VERSION_STRING,
                " does not know; they must be 0");
     }
     if constexpr (requires { options.reserved; }) {
-        if (options.reserved != 0) refuse("options.reserved must be 0");
+        if (options.reserved != 0) refuse(argument, ".reserved must be 0");
     }
     if constexpr (requires { options.timeout_ms; }) {
         check_timeout(options.timeout_ms, "options.timeout_ms");

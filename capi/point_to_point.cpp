@@ -101,6 +101,7 @@ tutti_status tutti_recv(tutti_group* group, const tutti_buffer* buffer, int32_t 
         }
         const tutti_call_options given = capi::read_call_options(options, false);
         call.stream = given.stream;
+        call.tag_name = capi::tag_of(given);
         const int source = pin->run(call, given.timeout_ms);
         if (out_group_src != nullptr) *out_group_src = source;
     });
@@ -115,6 +116,9 @@ tutti_status tutti_batch_isend_irecv(tutti_group* group, const tutti_p2p_op* ops
         capi::CallMemory memory;
         Batch batch(memory.lists());
         read_ops(ops, capi::read_count(count, "count"), pin->size(), given.stream, batch);
+        for (tutti::Message& message : batch) {
+            std::visit([&](auto& one) { one.tag_name = capi::tag_of(given); }, message);
+        }
         if (works == nullptr) return pin->run(batch, given.timeout_ms);
         std::pmr::vector<capi::Reserved<tutti_work>> slots(batch.size(), memory.lists());
         capi::prepare_on_done(given);

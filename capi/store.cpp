@@ -42,7 +42,7 @@ auto recorded(const std::string& key, size_t count, const CallLimit& limit, Wait
                                    .count = static_cast<int64_t>(count),
                                    .timeout_ms = limit.timeout_ms(),
                                    .text = key};
-    return tutti::record::as_call(note, tutti::record::state::started,
+    return tutti::record::as_call({note, tutti::record::state::started},
                                   [&](tutti::record::Call&) { return wait(); });
 }
 

@@ -8,7 +8,7 @@
 namespace tutti {
 
 template <>
-inline constexpr StructSizes sizes_of<tutti_call_options>{"tutti_call_options", {16, 40}};
+inline constexpr StructSizes sizes_of<tutti_call_options>{"tutti_call_options", {16, 40, 48}};
 template <>
 inline constexpr StructSizes sizes_of<tutti_coalescing_options>{"tutti_coalescing_options", {16}};
 template <>
@@ -18,6 +18,8 @@ inline constexpr StructSizes sizes_of<tutti_new_group_options>{"tutti_new_group_
                                                                {16, 24, 32}};
 template <>
 inline constexpr StructSizes sizes_of<tutti_destroy_options>{"tutti_destroy_options", {16}};
+template <>
+inline constexpr StructSizes sizes_of<tutti_hooks>{"tutti_hooks", {48}};
 template <>
 inline constexpr StructSizes sizes_of<tutti_memory_options>{"tutti_memory_options", {24}};
 template <>

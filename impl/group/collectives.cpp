@@ -72,16 +72,16 @@ void Collectives::run(FlatCall call, const Terms& terms) {
     const Route& route = group_.backends.of(call);
     enter(route, call, terms.stream, true);
     if (route.inlined == nullptr) {
-        return run_posted(route, std::move(call), terms.timeout_ms, std::move(use));
+        return run_posted(route, std::move(call), terms, std::move(use));
     }
     const Deadline until = group_.deadline_here(terms.timeout_ms);
-    const record::Note note = note_of(call, group_, terms.timeout_ms);
-    record::as_call(note, record::state::scheduled, [&](record::Call& recorded) {
-        run_in_turn(group_, call.fingerprint, until, recorded, [&](uint64_t sequence) {
-            route.inlined->run(call, sequence, until);
-            if (call.alloc) share_memory(group_, *call.alloc, sequence, until);
+    record::as_call(
+        record_of(call, group_, {terms.timeout_ms, terms.tag}), [&](record::Call& recorded) {
+            run_in_turn(group_, call.fingerprint, until, recorded, [&](uint64_t sequence) {
+                route.inlined->run(call, sequence, until);
+                if (call.alloc) share_memory(group_, *call.alloc, sequence, until);
+            });
         });
-    });
     if (terms.stream == nullptr || use.empty()) return;
     route.staged->keep(call.device, terms.stream,
                        std::make_shared<const MemoryUse>(std::move(use)));
@@ -89,13 +89,13 @@ void Collectives::run(FlatCall call, const Terms& terms) {
 
 // The turn is over when the call is posted: what comes next need not wait for its end.
 // With a stream, that waits for the end, and nobody here does.
-void Collectives::run_posted(const Route& route, FlatCall call, int64_t timeout_ms, MemoryUse use) {
-    const CallSpan span = group_.span_of(timeout_ms);
+void Collectives::run_posted(const Route& route, FlatCall call, const Terms& terms, MemoryUse use) {
+    const CallSpan span = group_.span_of(terms.timeout_ms);
     const Deadline& until = span.deadline;
     void* const stream = call.stream;
     const bool is_beside = call.place == FlatCall::Place::Beside;
     const Fingerprint fingerprint = call.fingerprint;
-    const auto work = std::make_shared<Posted>(group_, route, std::move(call), span);
+    const auto work = std::make_shared<Posted>(group_, route, std::move(call), span, terms.tag);
     if (stream != nullptr) {
         keep_until_done(*work, std::move(use));
         work->put_in_background();
@@ -124,8 +124,8 @@ std::shared_ptr<Work> Collectives::start(FlatCall call, const Terms& terms,
     const CallSpan span = group_.span_of(terms.timeout_ms);
     MemoryUse use = memory_of(call);
     const bool is_long = has_spare_processor_ && bytes_of(call) >= Looks::long_bytes;
-    const auto work =
-        std::make_shared<Posted>(group_, route, std::move(call), span, std::move(deliver));
+    const auto work = std::make_shared<Posted>(group_, route, std::move(call), span, terms.tag,
+                                               std::move(deliver));
     keep_until_done(*work, std::move(use));
     const bool ends_inline = route.inlined != nullptr;
     if (!ends_inline) work->put_in_background();
@@ -147,8 +147,7 @@ void Collectives::monitored_barrier(bool wait_all_ranks, int64_t timeout_ms) {
     const profile::Range range = range_of(call, group_.identity);
     const InFlight entry(group_.life, name);
     const Deadline until = group_.deadline_here(timeout_ms);
-    const record::Note note = note_of(call, group_, timeout_ms);
-    record::as_call(note, record::state::scheduled, [&](record::Call& recorded) {
+    record::as_call(record_of(call, group_, {timeout_ms}), [&](record::Call& recorded) {
         run_in_turn(group_, call, until, recorded, [&](uint64_t sequence) {
             take_barrier_step(group_, call, sequence, wait_all_ranks, until);
         });

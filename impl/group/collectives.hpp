@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "call/call.hpp"
 #include "call/flat.hpp"
@@ -18,9 +19,11 @@ namespace tutti {
 
 // How a collective is issued, beside what it is.
 struct Terms {
-    Terms(int64_t timeout, void* on_stream = nullptr) : timeout_ms(timeout), stream(on_stream) {}
+    Terms(int64_t timeout, void* on_stream = nullptr, std::string_view name = {})
+        : timeout_ms(timeout), stream(on_stream), tag(name) {}
     int64_t timeout_ms;  // 0: the group's; -1: never
     void* stream;        // of the buffers' device; null: the default one, and the call waits for it
+    std::string_view tag;       // what the program calls it, for errors and records
     bool may_post_here = true;  // on the caller's thread; else always on one of the group
 };
 
@@ -59,7 +62,7 @@ private:
         group_.backends.check(call);
     }
     [[noreturn]] void refuse_addends() const;
-    void run_posted(const Route& route, FlatCall call, int64_t timeout_ms, MemoryUse use);
+    void run_posted(const Route& route, FlatCall call, const Terms& terms, MemoryUse use);
 
     GroupCore& group_;
     const bool has_spare_processor_;

@@ -46,9 +46,14 @@ Status GroupCore::cause_for_others(const Status& status, const std::string& oper
     return gave_up(identity.rank, of_operation);
 }
 
-Status GroupCore::fail(Status status, const Fingerprint& call, uint64_t sequence,
-                       bool had_begun) noexcept {
-    const std::string operation = describe(call, sequence);
+std::string NumberedCall::text() const {
+    std::string text = describe(call, sequence);
+    if (!tag.empty()) text += cat(" \"", tag, "\"");
+    return text;
+}
+
+Status GroupCore::fail(Status status, const NumberedCall& call, bool had_begun) noexcept {
+    const std::string operation = call.text();
     Status cause = membership->reason_of(status);
     const bool is_of_others = cause.code != status.code || cause.message != status.message;
     if (is_of_others) status = cause;

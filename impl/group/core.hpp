@@ -46,6 +46,15 @@ struct CallSpan {
     Deadline deadline;
 };
 
+// A collective as messages name it.
+struct NumberedCall {
+    const Fingerprint& call;
+    uint64_t sequence;
+    std::string_view tag = {};  // what the program calls it
+    // "all_reduce #7 (float32 × 100, SUM)", or "... \"loss\"".
+    [[nodiscard]] std::string text() const;
+};
+
 // The memory of an operation is held until its work is done.
 inline void keep_until_done(Work& work, MemoryUse use) {
     if (!use.empty()) work.keep(std::make_shared<const MemoryUse>(std::move(use)));
@@ -77,8 +86,7 @@ public:
 
     // The group cannot go on after a failed collective. Returns the error for the caller. Other
     // running calls end for the same reason, or, if this call had not begun, because of it.
-    Status fail(Status status, const Fingerprint& call, uint64_t sequence,
-                bool had_begun = true) noexcept;
+    Status fail(Status status, const NumberedCall& call, bool had_begun = true) noexcept;
     // Nor for a reason that its user has found; collectives before the present one may end well.
     // Nothing if the group has failed before or is destroyed meanwhile.
     void abandon(const Status& cause) noexcept;

@@ -5,6 +5,7 @@
 #include "backends/registry.hpp"
 #include "base/error.hpp"
 #include "foreign_peers.hpp"
+#include "hooks/hooks.hpp"
 #include "membership/world.hpp"
 #include "notes.hpp"
 #include "progress/processors.hpp"
@@ -44,33 +45,32 @@ std::shared_ptr<Group> Group::create(const GroupOptions& options) {
                     cat("rank is ", options.rank, ", and world_size is ", options.size));
     }
     record::turn_on(options.rank, options.size);
+    hooks::add_by_environment();
     const record::Note note{.kind = static_cast<uint8_t>(record::Kind::InitGroup),
                             .count = options.size,
                             .timeout_ms = options.timeout_ms,
                             .text = options.name};
-    return record::as_call(note, record::state::started, [&](record::Call&) {
+    return record::as_call({note, record::state::started}, [&](record::Call&) {
         return std::shared_ptr<Group>(new Group(make_first_group(options), nullptr));
     });
 }
 
 std::shared_ptr<Group> Group::split(const SplitOptions& options) {
-    const record::Note note =
-        note_of_step(record::Kind::SplitGroup, core_, options.timeout_ms, options.function);
-    return record::as_call(note, record::state::started, [&](record::Call&) {
+    auto call = record_of(record::Kind::SplitGroup, core_, options.timeout_ms, options.function);
+    return record::as_call(std::move(call), [&](record::Call&) {
         return add_to_tree(splitting_.split(options), options.function);
     });
 }
 
 std::shared_ptr<Group> Group::shrink(const ShrinkOptions& options) {
-    const record::Note note = note_of_step(record::Kind::ShrinkGroup, core_, options.timeout_ms);
-    return record::as_call(note, record::state::started, [&](record::Call&) {
+    auto call = record_of(record::Kind::ShrinkGroup, core_, options.timeout_ms);
+    return record::as_call(std::move(call), [&](record::Call&) {
         return add_to_tree(survivors_.shrink(options), "shrink_group");
     });
 }
 
 uint64_t Group::agree(uint64_t flags, int64_t timeout_ms) {
-    const record::Note note = note_of_step(record::Kind::Agree, core_, timeout_ms);
-    return record::as_call(note, record::state::started,
+    return record::as_call(record_of(record::Kind::Agree, core_, timeout_ms),
                            [&](record::Call&) { return survivors_.agree(flags, timeout_ms); });
 }
 
@@ -139,8 +139,8 @@ void Group::end_tree() noexcept {
 void Group::destroy(int64_t leave_ms) {
     identity().check_may_be_destroyed();
     const bool had_failed = core_.life.begin_destroy();
-    const record::Note note = note_of_step(record::Kind::DestroyGroup, core_, leave_ms, name());
-    record::as_call(note, record::state::started, [&](record::Call&) {
+    auto call = record_of(record::Kind::DestroyGroup, core_, leave_ms, name());
+    record::as_call(std::move(call), [&](record::Call&) {
         messages_.close();
         devices_.close(leave_ms);
         core_.membership->shared_world()->set_leave_ms(leave_ms);

@@ -30,7 +30,8 @@ std::vector<record::Call> record_all(std::span<const Message> batch, const Group
     std::vector<record::Call> calls;
     calls.reserve(batch.size());
     const auto record = [&](const auto& call) {
-        calls.emplace_back(note_of_message(call, group, timeout_ms), record::state::started);
+        calls.push_back(record_of(call, group, {timeout_ms, call.tag_name}));
+        calls.back().start();
     };
     for (const Message& message : batch) std::visit(record, message);
     return calls;
@@ -72,7 +73,7 @@ bool GroupMessages::run_here(std::span<const Message> batch, int64_t timeout_ms)
     std::vector<record::Call> recorded = record_all(batch, group_, timeout_ms);
     const auto end = mover->run_batch(batch, group_.deadline_here(timeout_ms));
     if (!end) return false;
-    for (record::Call& call : recorded) call.ended(end->status.code);
+    for (record::Call& call : recorded) call.ended(end->status);
     if (end->status.ok()) return true;
     const auto fail = [&](const auto& call) {
         with_context(call, [&] { throw Error(end->status); });

@@ -23,7 +23,8 @@ void MessageDoor::close() noexcept {
 
 std::string MessageWork::What::text(const char* operation) const {
     const std::string rank = peer == any_source ? "any rank" : cat("rank ", peer);
-    return cat(operation, sends ? " to " : " from ", rank, " (tag ", tag, ")");
+    const std::string name = tag_name.empty() ? std::string() : cat(" \"", tag_name, "\"");
+    return cat(operation, sends ? " to " : " from ", rank, " (tag ", tag, ")", name);
 }
 
 void MessageWork::failure_is_known() const noexcept {

@@ -42,7 +42,8 @@ public:
         bool sends;
         int peer;
         int tag;
-        // "send to rank 3 (tag 5)".
+        std::string tag_name{};  // of the program
+        // "send to rank 3 (tag 5)", or "... \"halo\"".
         [[nodiscard]] std::string text(const char* operation) const;
     };
 
@@ -94,7 +95,7 @@ protected:
     Afterwards settle(Status& status) noexcept override {
         if (what_ && !status.ok()) status.message += group_.others_lost(status);
         if (ending_source() >= 0) recorded_.came_from(ending_source());
-        recorded_.ended(status.code);
+        recorded_.ended(status);
         end_polling();
         return InFlight::leave_afterwards(entry_);
     }

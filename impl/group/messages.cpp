@@ -13,7 +13,12 @@ namespace tutti {
 
 namespace {
 
-using notes::peer_of;
+int peer_of(const Send& call) {
+    return call.destination;
+}
+int peer_of(const Receive& call) {
+    return call.source;
+}
 
 template <typename Call>
 constexpr bool is_send = std::is_same_v<Call, Send>;
@@ -49,12 +54,14 @@ template <typename Call>
 std::shared_ptr<MessageWork> GroupMessages::work_of(const Call& call, Backend& mover,
                                                     const CallSpan& span) {
     using Kind = std::conditional_t<is_send<Call>, MessageWork, ReceiveWork>;
-    const MessageWork::What what{is_send<Call>, peer_of(call), call.tag};
+    const MessageWork::What what{is_send<Call>, peer_of(call), call.tag,
+                                 std::string(call.tag_name)};
     auto work = std::make_shared<Kind>(group_, door_, call_name(call), span.start,
                                        group_.backends.of_message(call), what);
-    const int64_t timeout_ms = notes::timeout_of(span.deadline);
-    work->record({note_of_message(call, group_, timeout_ms, record::flag::in_background),
-                  record::state::started});
+    record::Call recorded =
+        record_of(call, group_, {timeout_of(span.deadline), call.tag_name, true});
+    with_context(call, [&] { recorded.start(); });
+    work->record(std::move(recorded));
     work->set_helper(mover.message_helper());
     if (call.buffer.device.type == TUTTI_CPU) work->set_on_cpu();
     return work;
@@ -63,7 +70,8 @@ std::shared_ptr<MessageWork> GroupMessages::work_of(const Call& call, Backend& m
 template <typename Call>
 void GroupMessages::rethrow(const Call& call) const {
     group_.membership->message_failed();
-    const MessageWork::What what{is_send<Call>, peer_of(call), call.tag};
+    const MessageWork::What what{is_send<Call>, peer_of(call), call.tag,
+                                 std::string(call.tag_name)};
     throw Error(group_.worded(what.text(call_name(call)), current_status()));
 }
 
@@ -97,10 +105,13 @@ int GroupMessages::run_message(const Call& call, Run&& run, int64_t timeout_ms) 
     const InFlight entry(group_.life, call_name(call));
     MemoryUse use = memory_of_message(call);
     int peer = peer_of(call);
-    const record::Note note = note_of_message(call, group_, timeout_ms);
-    record::as_call(note, record::state::started, [&](record::Call& recorded) {
-        with_context(call, [&] { peer = run(entered(call), group_.deadline_here(timeout_ms)); });
-        if (peer != note.peer) recorded.came_from(peer);
+    record::Call record = record_of(call, group_, {timeout_ms, call.tag_name});
+    record::as_call(std::move(record), [&](record::Call& recorded) {
+        with_context(call, [&] {
+            recorded.start();
+            peer = run(entered(call), group_.deadline_here(timeout_ms));
+        });
+        if (peer != peer_of(call)) recorded.came_from(peer);
     });
     if (call.stream == nullptr || use.empty()) return peer;
     staged::Staged* const staged = group_.backends.of_messages(call.buffer.device.type).staged;

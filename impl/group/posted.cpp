@@ -17,16 +17,14 @@ Status timed_out(int64_t timeout_ms) {
 }  // namespace
 
 Posted::Posted(GroupCore& group, const Route& route, FlatCall&& call, const CallSpan& span,
-               std::function<void()> deliver)
+               std::string_view tag, std::function<void()> deliver)
     : Work(call_name(call), span.start),
       group_(group),
       route_(route),
       fingerprint_(call.fingerprint),
       call_(std::move(call)),
       deadline_(span.deadline),
-      recorded_(
-          note_of(*call_, group, notes::timeout_of(span.deadline), record::flag::in_background),
-          record::state::scheduled),
+      recorded_(record_of(*call_, group, {timeout_of(span.deadline), tag, true})),
       entry_(std::in_place, group.life, operation()),
       deliver_(std::move(deliver)),
       poller_(route.poller),
@@ -42,10 +40,10 @@ Posted::~Posted() {
 
 void Posted::run(uint64_t ticket) noexcept {
     set_sequence_number(ticket);
-    recorded_.start(ticket, true);
     const InOperation inside(group_.identity.as);
     Status status;
     try {
+        recorded_.start(ticket, true);
         begin_turn(group_, fingerprint_, ticket, deadline_);
         if (route_.inlined == nullptr || route_.staged != nullptr) {
             return route_.backend->post({std::move(*call_), ticket, deadline_}, shared_from_this());
@@ -85,7 +83,7 @@ void Posted::expire() noexcept {
     }
     const int64_t timeout_ms = deadline_.timeout_ms();
     late_after_ms_ = timeout_ms;
-    group_.fail(timed_out(timeout_ms), fingerprint_, sequence_number(), false);
+    group_.fail(timed_out(timeout_ms), {fingerprint_, sequence_number(), recorded_.tag()}, false);
 }
 
 void Posted::help(const IsOver& /*is_over*/, const Deadline& deadline) const {
@@ -110,12 +108,12 @@ Afterwards Posted::settle(Status& status) noexcept {
     const int64_t late_after_ms = late_after_ms_;
     if (!status.ok()) {
         if (late_after_ms >= 0) status = timed_out(late_after_ms);
-        status = group_.fail(status, fingerprint_, sequence_number());
+        status = group_.fail(status, {fingerprint_, sequence_number(), recorded_.tag()});
     } else {
         group_.membership->ended(sequence_number());
         deliver(status);
     }
-    recorded_.ended(status.code);
+    recorded_.ended(status);
     deliver_ = nullptr;
     call_.reset();  // a program that has waited finds its ops and its memory given back
     const Lock lock(mutex_);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "backends.hpp"
 #include "call/flat.hpp"
@@ -21,7 +22,7 @@ class Posted final : public Work,
 public:
     // `deliver` runs when the data have arrived, before the work is done, and fails only this rank.
     Posted(GroupCore& group, const Route& route, FlatCall&& call, const CallSpan& span,
-           std::function<void()> deliver = nullptr);
+           std::string_view tag, std::function<void()> deliver = nullptr);
     virtual ~Posted();
 
     // Posts it, in its turn.

@@ -23,7 +23,7 @@ void take_turn(GroupCore& group, const Fingerprint& call, const Deadline& until,
     group.ticket_queue->run(until, in_turn, [&](uint64_t sequence) {
         late = group.fail({TUTTI_ERR_TIMEOUT, -1, 0,
                            "timed out waiting for this rank's earlier collectives to end"},
-                          call, sequence, false);
+                          {call, sequence}, false);
     });
 }
 
@@ -39,13 +39,13 @@ template <typename Job>
 void run_in_turn(GroupCore& group, const Fingerprint& call, const Deadline& until,
                  record::Call& recorded, Job&& job) {
     take_turn(group, call, until, [&](uint64_t sequence) {
-        recorded.start(sequence, false);
         const InOperation inside(group.identity.as);
         try {
+            recorded.start(sequence, false);
             begin_turn(group, call, sequence, until);
             job(sequence);
         } catch (...) {
-            throw Error(group.fail(current_status(), call, sequence));
+            throw Error(group.fail(current_status(), {call, sequence, recorded.tag()}));
         }
         group.membership->ended(sequence);
     });

@@ -294,11 +294,13 @@ void GroupRecord::end() noexcept {
 }
 
 void Call::failed() noexcept {
-    if (id_ != 0) failed(current_status().code);
+    failed(current_status());
 }
 
-void Call::note_failure() noexcept {
-    recorder().had_failure.store(true, std::memory_order_relaxed);
+void Call::failed(const Status& status) noexcept {
+    if (id_ != 0) recorder().had_failure.store(true, std::memory_order_relaxed);
+    end(static_cast<uint8_t>(static_cast<int>(state::failed) + status.code));
+    if (watched_) watched_->end(status);
 }
 
 uint32_t Ring::ask_thread_number() noexcept {

@@ -5,12 +5,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/status.hpp"
+#include "observers.hpp"
 #include "ring.hpp"
 #include "tutti/types.h"
 
@@ -44,54 +47,75 @@ private:
     uint16_t slot_ = 0;
 };
 
-// A call that ends where it began, or, once it is detached, elsewhere.
+// A call, from its beginning to its end, for the record and for whoever watches.
 class Call {
 public:
     Call() = default;
-    Call(const Note& note, state::State first, uint64_t sequence = 0) noexcept {
+    Call(const Note& note, state::State first) noexcept {
         Ring* const to = ring.load(std::memory_order_acquire);
         if (to != nullptr) [[likely]]
-            id_ = to->begin(note, sequence, first);
+            id_ = to->begin(note, 0, first);
+    }
+    // describe() returns the Operation, and is called if somebody watches, or for a tag.
+    template <typename Describe>
+    Call(const Note& note, state::State first, Describe&& describe) : Call(note, first) {
+        const bool is_watched = observer_count.load(std::memory_order_relaxed) != 0;
+        if (is_watched || !note.text.empty()) [[unlikely]]
+            watched_ = std::make_unique<Watched>(std::forward<Describe>(describe)());
     }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
-    Call(Call&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
+    Call(Call&& other) noexcept
+        : id_(std::exchange(other.id_, 0)), watched_(std::move(other.watched_)) {}
     Call& operator=(Call&& other) noexcept {
-        id_ = std::exchange(other.id_, id_);
+        std::swap(id_, other.id_);
+        watched_.swap(other.watched_);
         return *this;
     }
-    // Without an end: an exception left it.
+    // Without an end: it was given up.
     ~Call() {
         if (id_ != 0) [[unlikely]]
-            failed(given_up);
+            end(static_cast<uint8_t>(state::failed + int{TUTTI_ERR_ABORTED}));
     }
 
-    void start(uint64_t sequence, bool has_waited) noexcept {
-        if (id_ == 0) return;
-        if (Ring* const to = ring.load(std::memory_order_relaxed)) {
-            to->start(id_, sequence, has_waited);
+    // Its turn has come. Throws what somebody who watches has against it.
+    void start(uint64_t sequence, bool has_waited) {
+        if (id_ != 0) {
+            if (Ring* const to = ring.load(std::memory_order_relaxed)) {
+                to->start(id_, sequence, has_waited);
+            }
         }
+        if (watched_) [[unlikely]]
+            watched_->begin(sequence);
+    }
+    // The same of one that waits for no turn.
+    void start() {
+        if (watched_) [[unlikely]]
+            watched_->begin(0);
+    }
+    // What the program calls it: empty, mostly.
+    [[nodiscard]] std::string_view tag() const {
+        return watched_ ? std::string_view(watched_->tag()) : std::string_view();
     }
     // The rank that a message of any came from.
     void came_from(int rank) noexcept {
         if (id_ == 0) return;
         if (Ring* const to = ring.load(std::memory_order_relaxed)) to->set_peer(id_, rank);
     }
-    void completed() noexcept { end(state::completed); }
-    void ended(int32_t status) noexcept {
-        if (status == TUTTI_OK) return completed();
+    void completed() noexcept {
+        end(state::completed);
+        if (watched_) [[unlikely]]
+            watched_->end({});
+    }
+    void ended(const Status& status) noexcept {
+        if (status.ok()) return completed();
         failed(status);
     }
+    void failed(const Status& status) noexcept;
     // As the exception in flight says.
     void failed() noexcept;
-    void failed(int32_t status) noexcept {
-        end(static_cast<uint8_t>(state::failed + status));
-        note_failure();
-    }
 
 private:
-    static constexpr int32_t given_up = TUTTI_ERR_ABORTED;
-    static void note_failure() noexcept;
     void end(uint8_t last) noexcept {
         if (id_ == 0) return;
         if (Ring* const to = ring.load(std::memory_order_relaxed)) to->end(id_, last);
@@ -99,12 +123,12 @@ private:
     }
 
     uint64_t id_ = 0;  // 0: it is not recorded, or has ended
+    std::unique_ptr<Watched> watched_;
 };
 
 // Does it, as a call on this thread.
 template <typename Act>
-decltype(auto) as_call(const Note& note, state::State first, Act&& act) {
-    Call call(note, first);
+decltype(auto) as_call(Call call, Act&& act) {
     try {
         if constexpr (std::is_void_v<decltype(act(call))>) {
             act(call);

@@ -9,6 +9,7 @@
 #include <tutti/error.h>
 #include <tutti/failure.h>
 #include <tutti/group.h>
+#include <tutti/hooks.h>
 #include <tutti/log.h>
 #include <tutti/memory.h>
 #include <tutti/mesh.h>

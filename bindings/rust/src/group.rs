@@ -140,6 +140,7 @@ impl Group {
             stream: self.stream.0,
             on_done: None,
             on_done_user: null_mut(),
+            tag_name: null(),
         };
         let is_default = options.timeout_ms == 0 && options.stream.is_null();
         let options = if is_default { null() } else { &options as *const _ };

@@ -143,12 +143,13 @@ void an_exception_is_a_failure_with_its_status(void**) {
     in_process([] {
         record::turn_on();
         try {
-            record::as_call(note(0, 64), state::started, [](record::Call&) {
+            record::as_call({note(0, 64), state::started}, [](record::Call&) {
                 throw tutti::Error(TUTTI_ERR_TIMEOUT, "too late");
             });
         } catch (const tutti::Error&) {
         }
-        record::as_call(note(0, 65), state::started, [](record::Call& call) { call.came_from(3); });
+        record::as_call({note(0, 65), state::started},
+                        [](record::Call& call) { call.came_from(3); });
         record::Call given_up(note(0, 66), state::started);
     });
     const File file(only_file_in(folder.path()));
@@ -305,7 +306,7 @@ void a_process_that_ends_well_leaves_nothing_in_the_users_folder(void**) {
     assert_true(files_in(folder.file("tutti")).empty());
     in_process([] {
         record::turn_on(0, 1);
-        record::Call(note(0, 1), state::started).failed(TUTTI_ERR_MISMATCH);
+        record::Call(note(0, 1), state::started).failed({TUTTI_ERR_MISMATCH, -1, 0, ""});
     });
     only_file_in(folder.file("tutti"));
     unsetenv("XDG_RUNTIME_DIR");
