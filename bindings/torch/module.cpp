@@ -1,6 +1,7 @@
 // The module of Python: the options, and how a backend is made. Everything else comes from
 // PyTorch's own class.
 #include <torch/csrc/utils/pybind.h>
+#include <tutti/torch/dtypes.hpp>
 
 #include <pybind11/chrono.h>
 
@@ -47,4 +48,7 @@ PYBIND11_MODULE(_native, module) {
                py::arg("size"), py::arg("timeout"), py::arg("device"), py::arg("options"),
                py::call_guard<py::gil_scoped_release>());
     tutti_torch::add_object_calls(module);
+    py::list dtypes;  // by the numbers of tutti/types.h
+    for (const auto type : tutti::torch::detail::scalar_types) dtypes.append(py::cast(type));
+    module.attr("dtypes") = dtypes;
 }

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
+#include <tutti/torch/dtypes.hpp>
 
 namespace tutti_torch {
 namespace {
@@ -14,40 +15,7 @@ struct Element {
 };
 
 Element element_of(at::ScalarType type) {
-    switch (type) {
-        case at::kChar:
-            return {TUTTI_INT8, 1, true};
-        case at::kByte:
-            return {TUTTI_UINT8, 1, true};
-        case at::kShort:
-            return {TUTTI_INT16, 1, true};
-        case at::kUInt16:
-            return {TUTTI_UINT16, 1, true};
-        case at::kInt:
-            return {TUTTI_INT32, 1, true};
-        case at::kUInt32:
-            return {TUTTI_UINT32, 1, true};
-        case at::kLong:
-            return {TUTTI_INT64, 1, true};
-        case at::kUInt64:
-            return {TUTTI_UINT64, 1, true};
-        case at::kHalf:
-            return {TUTTI_FLOAT16, 1, true};
-        case at::kBFloat16:
-            return {TUTTI_BFLOAT16, 1, true};
-        case at::kFloat:
-            return {TUTTI_FLOAT32, 1, true};
-        case at::kDouble:
-            return {TUTTI_FLOAT64, 1, true};
-        case at::kComplexFloat:
-            return {TUTTI_COMPLEX64, 1, true};
-        case at::kComplexDouble:
-            return {TUTTI_COMPLEX128, 1, true};
-        case at::kBool:
-            return {TUTTI_BOOL, 1, true};
-        default:
-            break;
-    }
+    if (const auto dtype = tutti::torch::detail::dtype_of(type)) return {*dtype, 1, true};
     if (c10::isQIntType(type) || c10::isBitsType(type)) return {};
     return {TUTTI_UINT8, static_cast<int64_t>(c10::elementSize(type)), false};
 }

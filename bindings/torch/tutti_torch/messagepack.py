@@ -6,9 +6,8 @@ import struct
 
 import torch
 
-# By the numbers of tutti/types.h.
-dtypes = "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 "
-dtypes = [getattr(torch, name) for name in (dtypes + "complex64 complex128 bool").split()]
+from ._native import dtypes
+
 epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 timestamp, array = -1, 84
 

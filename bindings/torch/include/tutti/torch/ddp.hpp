@@ -21,6 +21,7 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/torch.h>
 #include <tutti/tutti.h>
+#include <tutti/torch/dtypes.hpp>
 
 #include <memory>
 #include <mutex>
@@ -77,36 +78,9 @@ void check(Call&& call) {
 }
 
 inline tutti_dtype dtype_of(const ::torch::Tensor& tensor) {
-    switch (tensor.scalar_type()) {
-        case ::torch::kFloat16:
-            return TUTTI_FLOAT16;
-        case ::torch::kBFloat16:
-            return TUTTI_BFLOAT16;
-        case ::torch::kFloat32:
-            return TUTTI_FLOAT32;
-        case ::torch::kFloat64:
-            return TUTTI_FLOAT64;
-        case ::torch::kComplexFloat:
-            return TUTTI_COMPLEX64;
-        case ::torch::kComplexDouble:
-            return TUTTI_COMPLEX128;
-        case ::torch::kInt8:
-            return TUTTI_INT8;
-        case ::torch::kUInt8:
-            return TUTTI_UINT8;
-        case ::torch::kInt16:
-            return TUTTI_INT16;
-        case ::torch::kInt32:
-            return TUTTI_INT32;
-        case ::torch::kInt64:
-            return TUTTI_INT64;
-        case ::torch::kBool:
-            return TUTTI_BOOL;
-        default:
-            throw Error(TUTTI_ERR_UNSUPPORTED, std::string("tensors of ") +
-                                                   c10::toString(tensor.scalar_type()) +
-                                                   " cannot be sent");
-    }
+    if (const auto dtype = dtype_of(tensor.scalar_type())) return *dtype;
+    throw Error(TUTTI_ERR_UNSUPPORTED, std::string("tensors of ") +
+                                           c10::toString(tensor.scalar_type()) + " cannot be sent");
 }
 
 /** The elements of a contiguous tensor, which must outlive the buffer. */
