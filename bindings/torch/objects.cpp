@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend.hpp"
+#include "handles.hpp"
 
 namespace py = pybind11;
 
@@ -19,166 +20,163 @@ namespace {
 
 using Texts = std::vector<std::string>;  // of bytes
 using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
+using Objects = Handles<tutti_object, tutti_object_release>;
 
-std::string take(tutti_bytes* bytes) {
-    std::string text(static_cast<const char*>(tutti_bytes_data(bytes)), tutti_bytes_size(bytes));
-    tutti_bytes_release(bytes);
-    return text;
+std::string text_of(tutti_bytes* bytes) {
+    return {static_cast<const char*>(tutti_bytes_data(bytes)), tutti_bytes_size(bytes)};
 }
 
-Texts take_all(const std::vector<tutti_bytes*>& all) {
+Texts texts_of(const ByteStrings& all) {
     Texts texts;
-    for (tutti_bytes* one : all) texts.push_back(take(one));
+    for (tutti_bytes* one : all) texts.push_back(text_of(one));
     return texts;
 }
 
-// Objects of tutti's that are given, or places for such that come.
-class Objects {
-public:
-    explicit Objects(const Texts& messages) {
-        for (const std::string& message : messages) {
-            tutti_error error = no_error();
-            tutti_object* object = nullptr;
-            const tutti_status status =
-                tutti_object_decode(message.data(), message.size(), nullptr, &object, &error);
-            if (status != TUTTI_OK) release();
-            check(status, error);
-            handles_.push_back(object);
-        }
+Objects decoded(const Texts& messages) {
+    Objects objects(messages.size());
+    for (size_t i = 0; i < messages.size(); ++i) {
+        tutti_error error = no_error();
+        check(tutti_object_decode(messages[i].data(), messages[i].size(), nullptr,
+                                  objects.data() + i, &error),
+              error);
     }
-    explicit Objects(size_t places) : handles_(places) {}
-    ~Objects() { release(); }
-    Objects(const Objects&) = delete;
-    Objects& operator=(const Objects&) = delete;
+    return objects;
+}
 
-    tutti_object** data() { return handles_.empty() ? nullptr : handles_.data(); }
-    int64_t count() const { return static_cast<int64_t>(handles_.size()); }
-
-    Texts messages() const {
-        Texts texts;
-        for (tutti_object* object : handles_) {
-            tutti_error error = no_error();
-            tutti_bytes* bytes = nullptr;
-            check(tutti_object_encode(object, nullptr, &bytes, &error), error);
-            texts.push_back(take(bytes));
-        }
-        return texts;
+Texts messages_of(const Objects& objects) {
+    Texts texts;
+    for (tutti_object* object : objects) {
+        tutti_error error = no_error();
+        ByteStrings message(1);
+        check(tutti_object_encode(object, nullptr, message.data(), &error), error);
+        texts.push_back(text_of(*message.data()));
     }
+    return texts;
+}
 
-private:
-    void release() {
-        for (tutti_object* object : handles_) tutti_object_release(object);
-        handles_.clear();
-    }
-
-    std::vector<tutti_object*> handles_;
-};
-
-tutti_group* group_of(const BackendPtr& backend) {
+// Whoever calls these functions by hand may give anything.
+const Backend& own(const BackendPtr& backend) {
     const auto* own = dynamic_cast<const Backend*>(backend.get());
-    if (own != nullptr) return own->handle();
-    C10_THROW_ERROR(ValueError, "tutti: the group has another backend");
+    if (own != nullptr) return *own;
+    C10_THROW_ERROR(ValueError, backend ? "tutti: the group has another backend"
+                                        : "tutti: the backend of the group is None");
 }
 
 size_t ranks_of(const BackendPtr& backend) {
-    return static_cast<size_t>(backend->getSize());
+    return static_cast<size_t>(own(backend).getSize());
+}
+
+size_t places_for(int64_t count, const char* call) {
+    if (count >= 0 && count <= INT32_MAX) return static_cast<size_t>(count);
+    C10_THROW_ERROR(ValueError, c10::str("tutti: ", call, " got the count ", count));
 }
 
 Texts broadcast_objects(const BackendPtr& backend, const Texts& given, int64_t count, int src) {
+    tutti_group* const group = own(backend).handle();
     const bool gives = backend->getRank() == src;
-    Objects in(given);
-    Objects out(gives ? 0 : static_cast<size_t>(count));
+    const size_t places = places_for(count, "broadcast_objects");
+    if (gives && given.size() != places) {
+        C10_THROW_ERROR(ValueError, c10::str("tutti: broadcast_objects got ", given.size(),
+                                             " messages for the count ", count));
+    }
+    Objects in = decoded(given);
+    Objects out(gives ? 0 : places);
     tutti_error error = no_error();
-    check(tutti_broadcast_object_list(group_of(backend), in.data(), count, src, nullptr, nullptr,
-                                      out.data(), nullptr, &error),
+    check(tutti_broadcast_object_list(group, in.data(), count, src, nullptr, nullptr, out.data(),
+                                      nullptr, &error),
           error);
-    return gives ? given : out.messages();
+    return gives ? given : messages_of(out);
 }
 
 Texts all_gather_object(const BackendPtr& backend, const std::string& given) {
-    Objects in(Texts{given});
     Objects out(ranks_of(backend));
+    Objects in = decoded({given});
     tutti_error error = no_error();
-    check(tutti_all_gather_object(group_of(backend), *in.data(), nullptr, nullptr, out.data(),
+    check(tutti_all_gather_object(own(backend).handle(), *in.data(), nullptr, nullptr, out.data(),
                                   out.count(), nullptr, &error),
           error);
-    return out.messages();
+    return messages_of(out);
 }
 
 Texts gather_object(const BackendPtr& backend, const std::string& given, int dst) {
-    Objects in(Texts{given});
+    tutti_group* const group = own(backend).handle();
     Objects out(backend->getRank() == dst ? ranks_of(backend) : 0);
+    Objects in = decoded({given});
     tutti_error error = no_error();
-    check(tutti_gather_object(group_of(backend), *in.data(), dst, nullptr, nullptr, out.data(),
-                              out.count(), nullptr, &error),
+    check(tutti_gather_object(group, *in.data(), dst, nullptr, nullptr, out.data(), out.count(),
+                              nullptr, &error),
           error);
-    return out.messages();
+    return messages_of(out);
 }
 
 Texts scatter_objects(const BackendPtr& backend, const Texts& given, int src) {
-    Objects in(given);
-    Objects out(size_t{1});
+    tutti_group* const group = own(backend).handle();
+    Objects in = decoded(given);
+    Objects out(1);
     tutti_error error = no_error();
-    check(tutti_scatter_object_list(group_of(backend), in.data(), in.count(), src, nullptr, nullptr,
-                                    out.data(), nullptr, &error),
+    check(tutti_scatter_object_list(group, in.data(), in.count(), src, nullptr, nullptr, out.data(),
+                                    nullptr, &error),
           error);
-    return out.messages();
+    return messages_of(out);
 }
 
 Texts send_objects(const BackendPtr& backend, const Texts& given, int dst, int tag) {
-    Objects in(given);
+    tutti_group* const group = own(backend).handle();
+    Objects in = decoded(given);
     tutti_error error = no_error();
-    check(tutti_send_object_list(group_of(backend), in.data(), in.count(), dst, tag, nullptr,
-                                 nullptr, nullptr, &error),
+    check(tutti_send_object_list(group, in.data(), in.count(), dst, tag, nullptr, nullptr, nullptr,
+                                 &error),
           error);
     return {};
 }
 
-std::pair<Texts, int> recv_objects(const BackendPtr& backend, size_t count, int src, int tag) {
-    Objects out(count);
+std::pair<Texts, int> recv_objects(const BackendPtr& backend, int64_t count, int src, int tag) {
+    tutti_group* const group = own(backend).handle();
+    Objects out(places_for(count, "recv_objects"));
     int32_t from = -1;
     tutti_error error = no_error();
-    check(tutti_recv_object_list(group_of(backend), src, tag, nullptr, nullptr, out.data(),
-                                 out.count(), &from, nullptr, &error),
+    check(tutti_recv_object_list(group, src, tag, nullptr, nullptr, out.data(), out.count(), &from,
+                                 nullptr, &error),
           error);
-    return {out.messages(), from};
+    return {messages_of(out), from};
 }
 
 Texts broadcast_bytes(const BackendPtr& backend, const std::string& given, int src) {
+    tutti_group* const group = own(backend).handle();
     const bool gives = backend->getRank() == src;
-    std::vector<tutti_bytes*> out(gives ? 0 : 1);
+    ByteStrings out(gives ? 0 : 1);
     tutti_error error = no_error();
-    check(tutti_broadcast_bytes(group_of(backend), gives ? given.data() : nullptr,
-                                gives ? given.size() : 0, src, 0, nullptr,
-                                gives ? nullptr : out.data(), nullptr, &error),
+    check(tutti_broadcast_bytes(group, gives ? given.data() : nullptr, gives ? given.size() : 0,
+                                src, 0, nullptr, out.data(), nullptr, &error),
           error);
-    return gives ? Texts{given} : take_all(out);
+    return gives ? Texts{given} : texts_of(out);
 }
 
 Texts all_gather_bytes(const BackendPtr& backend, const std::string& given) {
-    std::vector<tutti_bytes*> out(ranks_of(backend));
+    ByteStrings out(ranks_of(backend));
     tutti_error error = no_error();
-    check(tutti_all_gather_bytes(group_of(backend), given.data(), given.size(), 0, nullptr,
-                                 out.data(), static_cast<int64_t>(out.size()), nullptr, &error),
+    check(tutti_all_gather_bytes(own(backend).handle(), given.data(), given.size(), 0, nullptr,
+                                 out.data(), out.count(), nullptr, &error),
           error);
-    return take_all(out);
+    return texts_of(out);
 }
 
 Texts send_bytes(const BackendPtr& backend, const std::string& given, int dst, int tag) {
     tutti_error error = no_error();
-    check(tutti_send_bytes(group_of(backend), given.data(), given.size(), dst, tag, nullptr,
+    check(tutti_send_bytes(own(backend).handle(), given.data(), given.size(), dst, tag, nullptr,
                            nullptr, &error),
           error);
     return {};
 }
 
 std::pair<Texts, int> recv_bytes(const BackendPtr& backend, int src, int tag) {
-    tutti_bytes* out = nullptr;
+    ByteStrings out(1);
     int32_t from = -1;
     tutti_error error = no_error();
-    check(tutti_recv_bytes(group_of(backend), src, tag, 0, nullptr, &out, &from, nullptr, &error),
+    check(tutti_recv_bytes(own(backend).handle(), src, tag, 0, nullptr, out.data(), &from, nullptr,
+                           &error),
           error);
-    return {Texts{take(out)}, from};
+    return {texts_of(out), from};
 }
 
 py::object as_python(const Texts& texts) {
@@ -191,31 +189,32 @@ py::object as_python(const std::pair<Texts, int>& received) {
     return py::make_tuple(as_python(received.first), received.second);
 }
 
-template <typename Result, typename... Arguments>
-void add(py::module_& module, const char* name, Result (*call)(Arguments...)) {
-    module.def(name, [call](std::decay_t<Arguments>... arguments) {
+template <typename Result, typename... Arguments, typename... Names>
+void add(py::module_& module, const char* name, Result (*call)(Arguments...), Names... names) {
+    const auto called = [call](std::decay_t<Arguments>... arguments) {
         Result result;
         {
             const py::gil_scoped_release released;
             result = call(arguments...);
         }
         return as_python(result);
-    });
+    };
+    module.def(name, called, py::arg("backend"), py::arg(names)...);
 }
 
 }  // namespace
 
 void add_object_calls(py::module_& module) {
-    add(module, "broadcast_objects", broadcast_objects);
-    add(module, "all_gather_object", all_gather_object);
-    add(module, "gather_object", gather_object);
-    add(module, "scatter_objects", scatter_objects);
-    add(module, "send_objects", send_objects);
-    add(module, "recv_objects", recv_objects);
-    add(module, "broadcast_bytes", broadcast_bytes);
-    add(module, "all_gather_bytes", all_gather_bytes);
-    add(module, "send_bytes", send_bytes);
-    add(module, "recv_bytes", recv_bytes);
+    add(module, "broadcast_objects", broadcast_objects, "messages", "count", "src");
+    add(module, "all_gather_object", all_gather_object, "message");
+    add(module, "gather_object", gather_object, "message", "dst");
+    add(module, "scatter_objects", scatter_objects, "messages", "src");
+    add(module, "send_objects", send_objects, "messages", "dst", "tag");
+    add(module, "recv_objects", recv_objects, "count", "src", "tag");
+    add(module, "broadcast_bytes", broadcast_bytes, "data", "src");
+    add(module, "all_gather_bytes", all_gather_bytes, "data");
+    add(module, "send_bytes", send_bytes, "data", "dst", "tag");
+    add(module, "recv_bytes", recv_bytes, "src", "tag");
 }
 
 }  // namespace tutti_torch

@@ -14,7 +14,7 @@ os.environ.setdefault("USE_LIBUV", "0")
 
 import torch
 import torch.distributed as dist
-from tutti_torch import objects
+from tutti_torch import _native, objects
 from tutti_torch.messagepack import pack, unpack
 
 from deaths import free_port
@@ -57,6 +57,51 @@ def check_messagepack():
             assert str(error).startswith("tutti: "), error
         else:
             assert False, value
+
+
+def refuses(kind, words, call, *arguments):
+    try:
+        got = call(*arguments)
+    except kind as error:
+        assert str(error).startswith("tutti") and words in str(error), error
+        assert "\n" not in str(error), error
+    else:
+        assert False, got
+
+
+def check_calls_by_hand(me, other):
+    """Nobody but objects.py calls these; what is wrong is refused before anything is sent."""
+    own, one = objects._backend(None), pack(1)
+    calls = [
+        (_native.broadcast_objects, [one], 1, me),
+        (_native.all_gather_object, one),
+        (_native.gather_object, one, me),
+        (_native.scatter_objects, [one, one], me),
+        (_native.send_objects, [one], other, 0),
+        (_native.recv_objects, 1, other, 0),
+        (_native.broadcast_bytes, one, me),
+        (_native.all_gather_bytes, one),
+        (_native.send_bytes, one, other, 0),
+        (_native.recv_bytes, other, 0),
+    ]
+    alien = dist.ProcessGroupGloo(dist.HashStore(), 0, 1)
+    for call, *arguments in calls:
+        refuses(ValueError, "is None", call, None, *arguments)
+        refuses(ValueError, "another backend", call, alien, *arguments)
+    for count in (0, 2):
+        refuses(ValueError, "got 1 messages", _native.broadcast_objects, own, [one], count, me)
+    for count in (-1, 1 << 40):
+        refuses(ValueError, "count", _native.broadcast_objects, own, [], count, other)
+        refuses(ValueError, "count", _native.recv_objects, own, count, other, 0)
+    refuses(ValueError, "object_count is 1", _native.scatter_objects, own, [one], me)
+    refuses(ValueError, "no value", _native.send_objects, own, [b"\xc1"], other, 0)
+    for given in (None, [None], 1):
+        try:
+            _native.send_objects(own, given, other, 0)
+        except TypeError as error:
+            assert "messages" in str(error), error
+        else:
+            assert False, given
 
 
 def check_objects(me, other):
@@ -102,6 +147,7 @@ def torch_rank(rank, port):
     )
     check_objects(rank, 1 - rank)
     check_bytes(rank, 1 - rank)
+    check_calls_by_hand(rank, 1 - rank)
     check_pickles(rank, 1 - rank)
     dist.destroy_process_group()
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <tutti/torch/replica.h>
 
+#include "replica_refusals.h"
 #include "replica_values.h"
 #include "support/draw.h"
 #include "support/timing.h"
@@ -217,6 +218,7 @@ int main(int argc, char** argv) {
     options.no_init_sync = atoi(argv[11]) == 2;
     make_tensors(argv[12]);
     tutti_group* const group = meet(argv[1]);
+    check_refusals(group, &error);
     if (strcmp(argv[5], "shape") == 0) tensors[0].sizes = turned;
     const int32_t skipped = strcmp(argv[5], "count") == 0;
     must(tutti_torch_replica_create(group, tensors + skipped, TENSORS - skipped, &options, &replica,

@@ -31,6 +31,31 @@ static inline tutti_status tutti_torch_no_memory(tutti_error* error) {
     return tutti_torch_fail(error, TUTTI_ERR_OUT_OF_MEMORY, "no memory for a replica");
 }
 
+/* Checks a group, and how many tensors are given with it. */
+static inline tutti_status tutti_torch_check_list(tutti_group* group, const void* tensors,
+                                                  int32_t count, tutti_error* error) {
+    const char* const refusal = tutti_get_world_size(group) < 1 ? "group has no rank here"
+                                : count < 0                     ? "count is negative"
+                                : count > 0 && tensors == NULL  ? "tensors is NULL"
+                                                                : NULL;
+    if (refusal == NULL) return TUTTI_OK;
+    return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT, refusal);
+}
+
+/* Checks the memory of tensors[index]; `field` is where it lies in there. */
+static inline tutti_status tutti_torch_check_memory(const tutti_buffer* memory, int32_t index,
+                                                    const char* field, tutti_error* error) {
+    char text[128];
+    const char* const problem = memory->dtype > TUTTI_BOOL                  ? "dtype"
+                                : memory->device_type != TUTTI_CPU          ? "device_type"
+                                : memory->count < 0                         ? "count"
+                                : memory->count > 0 && memory->data == NULL ? "data"
+                                                                            : NULL;
+    if (problem == NULL) return TUTTI_OK;
+    snprintf(text, sizeof text, "tensors[%d] has a wrong %s%s", (int)index, field, problem);
+    return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT, text);
+}
+
 /* In which order the buckets come. */
 enum { TUTTI_TORCH_AS_FILLED, TUTTI_TORCH_AS_BEGUN, TUTTI_TORCH_LAST_BEGUN_FIRST };
 
@@ -124,16 +149,19 @@ static inline tutti_status tutti_torch_broadcast_bucket(tutti_group* group,
 
 /** Receives tensors that PyTorch broadcasts by torch.distributed._broadcast_coalesced, as
  *  DistributedDataParallel does with parameters and buffers: those of a dtype together, 250 MiB at
- *  a time. Rank 0 sends. */
+ *  a time. Rank 0 sends. The tensors are on the CPU. */
 static inline tutti_status tutti_torch_broadcast_coalesced(tutti_group* group,
                                                            const tutti_buffer* tensors,
                                                            int32_t count, tutti_error* error) {
     const uint64_t cap = (uint64_t)250 << 20;
-    tutti_status status = TUTTI_OK;
-    if (count <= 0) return status;
+    tutti_status status = tutti_torch_check_list(group, tensors, count, error);
+    for (int32_t i = 0; status == TUTTI_OK && i < count; ++i) {
+        status = tutti_torch_check_memory(&tensors[i], i, "", error);
+    }
+    if (status != TUTTI_OK || count == 0) return status;
     int32_t* const memory = (int32_t*)malloc(sizeof(int32_t) * (3 * (size_t)count + 1));
     if (memory == NULL) return tutti_torch_no_memory(error);
-    int32_t *const order = memory, *const sizes = memory + count, *indices = memory + 2 * count;
+    int32_t *const order = memory, *const sizes = order + count, *indices = sizes + count;
     for (int32_t i = 0; i < count; ++i) order[i] = i;
     if (!tutti_torch_assign(tensors, order, count, cap, cap, TUTTI_TORCH_AS_BEGUN, indices,
                             sizes)) {

@@ -76,19 +76,6 @@ static inline tutti_status tutti_torch_no_parameter(int32_t tensor, tutti_error*
     return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT, text);
 }
 
-/* What is wrong with the arguments that describe a module, or NULL. */
-static inline const char* tutti_torch_refusal(tutti_group* group, const tutti_torch_tensor* tensors,
-                                              int32_t count,
-                                              const tutti_torch_replica_options* options) {
-    if (tutti_get_world_size(group) < 1) return "group has no rank here";
-    if (count < 0) return "count is negative";
-    if (count > 0 && tensors == NULL) return "tensors is NULL";
-    if (options != NULL && !(options->bucket_cap_mb >= 0 && options->bucket_cap_mb < 1e9)) {
-        return "options.bucket_cap_mb is not from 0 to 1e9";
-    }
-    return NULL;
-}
-
 static inline int tutti_torch_allocate(tutti_torch_replica* of) {
     const size_t n = (size_t)of->tensor_count + 1;
     of->parameter_of = (int32_t*)calloc(n, sizeof(int32_t));
@@ -115,9 +102,6 @@ static inline const char* tutti_torch_problem(const tutti_torch_tensor* tensor) 
     int64_t elements = 1;
     if (tensor->kind < TUTTI_TORCH_PARAMETER || tensor->kind > TUTTI_TORCH_BUFFER) return "kind";
     if (tensor->dimensions < 0 || (tensor->dimensions > 0 && tensor->sizes == NULL)) return "sizes";
-    if (tensor->values.dtype > TUTTI_BOOL) return "values.dtype";
-    if (tensor->values.device_type != TUTTI_CPU) return "values.device_type";
-    if (tensor->values.count > 0 && tensor->values.data == NULL) return "values.data";
     for (int32_t i = 0; i < tensor->dimensions; ++i) {
         if (tensor->sizes[i] < 0) return "sizes";
         if (tensor->sizes[i] > 0 && elements > INT64_MAX / tensor->sizes[i]) return "sizes";
@@ -126,13 +110,25 @@ static inline const char* tutti_torch_problem(const tutti_torch_tensor* tensor) 
     return elements == tensor->values.count ? NULL : "values.count, which is not that of sizes";
 }
 
+static inline tutti_status tutti_torch_check_tensor(const tutti_torch_tensor* tensor, int32_t index,
+                                                    tutti_error* error) {
+    char text[128];
+    const char* const problem = tutti_torch_problem(tensor);
+    if (problem == NULL) return tutti_torch_check_memory(&tensor->values, index, "values.", error);
+    snprintf(text, sizeof text, "tensors[%d] has a wrong %s", (int)index, problem);
+    return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT, text);
+}
+
 static inline tutti_status tutti_torch_describe(tutti_group* group,
                                                 const tutti_torch_tensor* tensors, int32_t count,
                                                 const tutti_torch_replica_options* options,
                                                 tutti_torch_replica** out, tutti_error* error) {
-    char text[128];
-    const char* const refusal = tutti_torch_refusal(group, tensors, count, options);
-    if (refusal != NULL) return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT, refusal);
+    tutti_status status = tutti_torch_check_list(group, tensors, count, error);
+    if (status != TUTTI_OK) return status;
+    if (options != NULL && !(options->bucket_cap_mb >= 0 && options->bucket_cap_mb < 1e9)) {
+        return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT,
+                                "options.bucket_cap_mb is not from 0 to 1e9");
+    }
     tutti_torch_replica* const of = (tutti_torch_replica*)calloc(1, sizeof *of);
     *out = of;
     if (of == NULL) return tutti_torch_no_memory(error);
@@ -141,11 +137,8 @@ static inline tutti_status tutti_torch_describe(tutti_group* group,
     if (options != NULL) of->options = *options;
     if (!tutti_torch_allocate(of)) return tutti_torch_no_memory(error);
     for (int32_t i = 0; i < count; ++i) {
-        const char* const problem = tutti_torch_problem(&tensors[i]);
-        if (problem != NULL) {
-            snprintf(text, sizeof text, "tensors[%d] has a wrong %s", (int)i, problem);
-            return tutti_torch_fail(error, TUTTI_ERR_INVALID_ARGUMENT, text);
-        }
+        status = tutti_torch_check_tensor(&tensors[i], i, error);
+        if (status != TUTTI_OK) return status;
         const int is_buffer = tensors[i].kind == TUTTI_TORCH_BUFFER;
         const int is_trained = tensors[i].kind == TUTTI_TORCH_PARAMETER;
         of->parameter_of[i] = is_trained ? of->count : -1;
