@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -179,6 +180,22 @@ std::pair<Texts, int> recv_bytes(const BackendPtr& backend, int src, int tag) {
     return {texts_of(out), from};
 }
 
+// A message from anywhere, when it has been checked; not compressed.
+py::bytes plain(const py::bytes& message) {
+    const std::string_view text = message;
+    Objects object(1);
+    {
+        const py::gil_scoped_release released;
+        tutti_object_options options = TUTTI_OBJECT_OPTIONS_INIT;
+        options.flags = TUTTI_OBJECT_BORROW;
+        tutti_error error = no_error();
+        check(tutti_object_decode(text.data(), text.size(), &options, object.data(), &error),
+              error);
+    }
+    const bool is_compressed = text.substr(0, 4) == "\x28\xb5\x2f\xfd";
+    return is_compressed ? py::bytes(messages_of(object).front()) : message;
+}
+
 py::object as_python(const Texts& texts) {
     py::list list;
     for (const std::string& text : texts) list.append(py::bytes(text));
@@ -215,6 +232,7 @@ void add_object_calls(py::module_& module) {
     add(module, "all_gather_bytes", all_gather_bytes, "data");
     add(module, "send_bytes", send_bytes, "data", "dst", "tag");
     add(module, "recv_bytes", recv_bytes, "src", "tag");
+    module.def("plain", plain, py::arg("message"));
 }
 
 }  // namespace tutti_torch

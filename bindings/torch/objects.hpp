@@ -6,8 +6,8 @@
 
 namespace tutti_torch {
 
-// Adds the functions that tutti_torch/objects.py calls. They take MessagePack, checked here, or
-// bytes as they are.
+// Adds the functions that tutti_torch/ calls. They take MessagePack, checked here, or bytes as
+// they are.
 void add_object_calls(pybind11::module_& module);
 
 }  // namespace tutti_torch

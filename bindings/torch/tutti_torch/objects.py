@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 
 from . import _native
-from .messagepack import pack, unpack
+from .messagepack import pack, unpack_plain
 
 
 def _backend(group):
@@ -26,7 +26,7 @@ def _pack_all(values):
 
 
 def _unpack_all(messages):
-    return [unpack(one) for one in messages]
+    return [unpack_plain(one) for one in messages]
 
 
 def broadcast_object_list(object_list, group_src=0, group=None):
@@ -54,7 +54,7 @@ def scatter_object_list(object_list=None, group_src=0, group=None):
     """This rank's of the objects of one rank."""
     backend = _backend(group)
     given = _pack_all(object_list or []) if backend.rank() == group_src else []
-    return unpack(_native.scatter_objects(backend, given, group_src)[0])
+    return unpack_plain(_native.scatter_objects(backend, given, group_src)[0])
 
 
 def send_object_list(object_list, group_dst, group=None, tag=0):

@@ -15,7 +15,8 @@ os.environ.setdefault("USE_LIBUV", "0")
 import torch
 import torch.distributed as dist
 from tutti_torch import _native, objects
-from tutti_torch.messagepack import pack, unpack
+from tutti_torch._native import dtypes, plain
+from tutti_torch.messagepack import epoch, pack, unpack
 
 from deaths import free_port
 
@@ -43,20 +44,41 @@ def same(got, wanted):
     return got == wanted
 
 
-def check_messagepack():
+def nested(levels, inner):
+    for level in range(levels):
+        inner = [inner] if level % 2 else {"in": inner}
+    return inner
+
+
+def check_values():
     numbers = [0, 1, 127, 128, 255, 1 << 16, (1 << 64) - 1, -1, -32, -33, -(1 << 63)]
-    values = numbers + ["x" * n for n in (0, 31, 32, 255, 256, 1 << 16)] + [sample(), 1e300]
+    numbers += [sign << bits for bits in range(63) for sign in (1, -1)] + [1e300, float("inf")]
+    values = numbers + ["x" * n for n in (0, 31, 32, 255, 256, 1 << 16)] + [sample(), numbers]
     values += [b"y" * n for n in (0, 255, 256, 1 << 16)] + [[1] * n for n in (0, 15, 16, 1 << 16)]
     values += [{i: str(i) for i in range(n)} for n in (0, 15, 16, 1 << 16)]
+    values += ["a\0b", "\0", {"": {-1: {"\0": [{}, {1 << 40: []}]}}}, nested(512, 1), nested(511, {})]
+    for seconds in (-62135596800, -1, 0, 1 << 32, 1 << 34, 253402300799):
+        values.append(epoch + datetime.timedelta(seconds=seconds, microseconds=7))
+    for dtype in dtypes:
+        for shape in ((), (0,), (3,), (2, 1, 2), (2, 0, 3), (300,), (1 << 16,)):
+            values.append(torch.ones(shape).to(dtype))
     for value in values:
-        assert same(unpack(pack(value)), value), value
-    for value in (object(), {1.5: 2}, 1 << 64, datetime.datetime.now(), torch.zeros(2).to_sparse()):
-        try:
-            pack(value)
-        except (TypeError, ValueError) as error:
-            assert str(error).startswith("tutti: "), error
-        else:
-            assert False, value
+        message = pack(value)
+        assert plain(message) == message
+        assert same(unpack(message), value), value
+    assert unpack(pack((1, (2,), bytearray(b"3")))) == [1, [2], b"3"]
+    assert unpack(b"\xca\x3f\x80\x00\x00") == 1.0  # of 32 bits
+    turned = torch.arange(6.0).reshape(2, 3).t()
+    assert same(unpack(pack([turned, turned.to(torch.complex64).conj()]))[0], turned)
+
+
+def check_places_of_tensors():
+    """Their elements begin at multiples of 8 bytes, whatever is in front of them."""
+    marks = torch.arange(4, dtype=torch.int64) + 0x1122334455667788
+    for front in range(40):
+        message = pack(["x" * front, marks, marks])
+        first = message.index(marks.numpy().tobytes())
+        assert first % 8 == 0 and message.index(marks.numpy().tobytes(), first + 1) % 8 == 0
 
 
 def refuses(kind, words, call, *arguments):
@@ -67,6 +89,34 @@ def refuses(kind, words, call, *arguments):
         assert "\n" not in str(error), error
     else:
         assert False, got
+
+
+def check_what_is_refused():
+    for value in (object(), {1.5: 2}, {True: 1}, {None: 1}, {"a": {b"b": 1}}, [{(1,): 1}], {1}):
+        refuses(TypeError, "", pack, value)
+    for value in (datetime.datetime.now(), torch.zeros(2).to_sparse(), torch.zeros(2).int_repr):
+        refuses(TypeError, "", pack, [value])
+    for value in (1 << 64, [-(1 << 63) - 1], {1 << 64: 1}, [[], 1 << 64]):
+        refuses(ValueError, "64 bits", pack, value)
+    refuses(ValueError, "", pack, "\ud800")
+    refuses(ValueError, "levels", pack, nested(100000, 1))
+    refuses(ValueError, "deep", unpack, b"\x91" * 513 + b"\x01")
+    refuses(ValueError, "pickle", unpack, pickle.dumps({"a": [1]}))
+    refuses(ValueError, "extension of type 85", unpack, b"\xd4\x55\0")
+    refuses(ValueError, "", unpack, b"")
+    refuses(ValueError, "", unpack, b"\xc1")
+    refuses(ValueError, "UTF-8", unpack, b"\xa1\xff")
+    refuses(ValueError, "", unpack, b"\x01\x02")
+    refuses(ValueError, "", unpack, b"\x81\x90\x01")
+    refuses(ValueError, "years 1 to 9999", unpack, b"\xc7\x0c\xff" + bytes(4) + b"\x7f" * 8)
+    refuses(ValueError, "ends too early", unpack, pack(sample())[:-1])
+    refuses(ValueError, "dtype", unpack, b"\xc7\x04\x54\x0f\0\0\0")
+
+
+def check_compressed_messages():
+    message = pack([1, "two"])
+    head = bytes([0x20, len(message)]) + (len(message) << 3 | 1).to_bytes(3, "little")
+    assert unpack(b"\x28\xb5\x2f\xfd" + head + message) == [1, "two"]
 
 
 def check_calls_by_hand(me, other):
@@ -155,7 +205,9 @@ def torch_rank(rank, port):
 def main():
     if sys.argv[1] == "rank":
         return torch_rank(int(sys.argv[2]), int(sys.argv[3]))
-    check_messagepack()
+    for check in (check_values, check_places_of_tensors, check_what_is_refused):
+        check()
+    check_compressed_messages()
     for world in ("pc", "cp"):
         port, started = free_port(), []
         for rank, kind in enumerate(world):
