@@ -136,8 +136,6 @@ private:
     template <typename Call>
     WorkPtr issue_message(const Terms& terms, Operands&& operands, Tensors results, Call&& call);
     WorkPtr collected(const Terms& terms, Operands&& operands, Tensors results);
-    Tensors gather_uneven(const at::Tensor& own, int64_t along, const std::vector<int64_t>& sizes,
-                          Milliseconds timeout);
 
     // Calls that were collected between startCoalescing and endCoalescing.
     struct Batch {

@@ -28,7 +28,7 @@ WorkPtr Backend::issue(const Terms& terms, Operands&& operands, Tensors results,
     const tutti_call_options options = call_options(terms.timeout, operands);
     if (!terms.is_async && !at::hasCallbacks()) {
         check(call(At{group_, &options, nullptr, &error}), error);
-        operands.copy_back();
+        operands.finish();
         return c10::make_intrusive<FinishedWork>(terms.op, std::move(results), number);
     }
     tutti_work* work = nullptr;

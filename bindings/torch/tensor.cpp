@@ -5,6 +5,8 @@
 #include <c10/util/Exception.h>
 #include <tutti/torch/dtypes.hpp>
 
+#include <utility>
+
 namespace tutti_torch {
 namespace {
 
@@ -120,7 +122,14 @@ Operands::Buffers Operands::outputs(const std::vector<at::Tensor>& tensors) {
     return buffers;
 }
 
-void Operands::copy_back() {
+void Operands::read_until(const at::Tensor& tensor, std::function<void()> act) {
+    ++read_count_;
+    kept_.push_back(tensor);
+    at_end_ = std::move(act);
+}
+
+void Operands::finish() {
+    if (at_end_) std::exchange(at_end_, nullptr)();
     if (copied_.empty()) return;
     const at::NoGradGuard no_grad;
     for (const Copied& one : copied_) one.to.copy_(one.from);

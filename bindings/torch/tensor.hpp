@@ -6,6 +6,7 @@
 #include <c10/util/SmallVector.h>
 #include <tutti/types.h>
 
+#include <functional>
 #include <vector>
 
 namespace tutti_torch {
@@ -30,8 +31,12 @@ public:
     Buffers inputs(const std::vector<at::Tensor>& tensors);
     Buffers outputs(const std::vector<at::Tensor>& tensors);
 
-    // Copies results to where they belong. Once, when the operation has succeeded.
-    void copy_back();
+    // Of a call whose results are no buffers: keeps a tensor that it reads, and what finish() is
+    // to do with the results.
+    void read_until(const at::Tensor& tensor, std::function<void()> act);
+
+    // Puts results where they belong. Once, when the operation has succeeded.
+    void finish();
 
     // Of another call that ends at the same time.
     void append(Operands&& other);
@@ -58,6 +63,7 @@ private:
     c10::SmallVector<at::Tensor, 2> kept_;
     size_t read_count_ = 0;  // of kept_, at its front: calls name their inputs first
     std::vector<Copied> copied_;
+    std::function<void()> at_end_;
 };
 
 }  // namespace tutti_torch

@@ -81,12 +81,11 @@ Running::~Running() {
 void Running::finish() {
     std::call_once(finished_, [this] {
         try {
-            operands_.copy_back();
+            operands_.finish();
         } catch (...) {
-            copy_failure_ = std::current_exception();
+            own_failure_ = std::current_exception();
         }
     });
-    if (copy_failure_) std::rethrow_exception(copy_failure_);
 }
 
 void Running::wait(std::chrono::milliseconds timeout) {
@@ -94,7 +93,7 @@ void Running::wait(std::chrono::milliseconds timeout) {
     if (operands_.on_device() && works_.size() == 1) {
         if (void* stream = current_stream(operands_.device())) {
             check(tutti_work_synchronize(works_.front(), stream, &error), error);
-            return finish();
+            return finish_or_throw();
         }
     }
     const tutti_status status =
@@ -107,7 +106,7 @@ void Running::wait(std::chrono::milliseconds timeout) {
                                  " ms expired, and the operation goes on"));
     }
     check(status, error);
-    finish();
+    finish_or_throw();
 }
 
 bool Running::is_done() {
@@ -117,17 +116,27 @@ bool Running::is_done() {
         check(tutti_work_is_completed(work, &completed, &error), error);
         if (completed == 0) return false;
     }
-    if (!failure()) finish();
+    if (!failure_of_works()) finish();
     return true;
 }
 
 std::exception_ptr Running::failure() {
+    if (std::exception_ptr failure = failure_of_works()) return failure;
+    return is_done() ? own_failure_ : nullptr;
+}
+
+std::exception_ptr Running::failure_of_works() const {
     for (tutti_work* work : works_) {
         tutti_error error = no_error();
         const tutti_status status = tutti_work_error(work, &error);
         if (status != TUTTI_OK) return exception_of(status, error);
     }
     return nullptr;
+}
+
+void Running::finish_or_throw() {
+    finish();
+    if (own_failure_) std::rethrow_exception(own_failure_);
 }
 
 int32_t Running::source_rank() const {
@@ -217,7 +226,6 @@ Future RunningWork::getFuture() {
             if (std::exception_ptr failure = running->failure()) {
                 future->setError(std::move(failure));
             } else {
-                running->is_done();
                 future->markCompleted(c10::IValue(running->results()));
             }
         } catch (...) {

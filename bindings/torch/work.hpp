@@ -38,7 +38,7 @@ private:
 };
 
 // Works of tutti's that run, and the tensors they use. Whoever first sees that all have ended
-// copies the results back. It lives until they have ended, whether or not somebody waits.
+// puts the results where they belong. It lives until they have ended, whether or not somebody waits.
 class Running {
 public:
     Running(std::vector<tutti_work*> works, Operands operands, Tensors results);
@@ -62,12 +62,14 @@ public:
 
 private:
     void finish();
+    void finish_or_throw();
+    std::exception_ptr failure_of_works() const;
 
     const std::vector<tutti_work*> works_;
     Operands operands_;
     const Tensors results_;
     std::once_flag finished_;
-    std::exception_ptr copy_failure_;
+    std::exception_ptr own_failure_;  // of what came after the works; written once, by finish()
 };
 
 class RunningWork final : public c10d::Work {

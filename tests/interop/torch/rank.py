@@ -17,7 +17,7 @@ import torch.distributed as dist
 from values import version
 
 
-modules = ["messages", "collectives", "works", "groups", "training", "shrinking"]
+modules = ["messages", "collectives", "works", "sparse", "groups", "training", "shrinking"]
 
 
 def main():

@@ -90,36 +90,8 @@ def test_sequence_numbers_count_collectives():
     assert group._get_sequence_number_for_group() == before + 2
 
 
-def test_sparse_tensors_are_summed():
-    rank, size = dist.get_rank(), dist.get_world_size()
-    for dtype in (torch.float32, torch.float64, torch.int64):
-        for dense in ((), (3,), (2, 0)):
-            for entries in (0, 1, 4 + rank, 1000 * rank):
-                places = (torch.arange(2 * entries).reshape(2, entries) * 7 + rank) % 5
-                values = torch.ones(entries, *dense, dtype=dtype) * (rank + 1)
-                sparse = torch.sparse_coo_tensor(places, values, (5, 5, *dense))
-                wanted = sparse.to_dense()
-                dist.all_reduce(wanted)
-                if dtype == torch.float64:
-                    dist.all_reduce(sparse, async_op=True).wait()
-                else:
-                    dist.all_reduce(sparse)
-                assert sparse.is_coalesced() and sparse.dtype == dtype
-                assert sparse.to_dense().equal(wanted), (dtype, dense, entries, size)
-
-
 def test_what_is_refused():
     size = dist.get_world_size()
-    sparse = torch.ones(2, 2).to_sparse()
-    fails(NotImplementedError, "to_dense()", lambda: dist.all_reduce(sparse, dist.ReduceOp.MAX))
-    fails(NotImplementedError, "Sparse", lambda: dist.broadcast(sparse, 0))  # says PyTorch
-    complex_ones = torch.ones(2, 2, dtype=torch.complex64).to_sparse()
-    fails(NotImplementedError, "complex", lambda: dist.all_reduce(complex_ones))
-    rows = torch.ones(2, 2).to_sparse_csr()
-    fails(NotImplementedError, "SparseCsr", lambda: dist.all_reduce(rows))
-    if size > 1:
-        other = torch.ones(2, 3 + dist.get_rank()).to_sparse()
-        fails(ValueError, "on rank", lambda: dist.all_reduce(other))
     eight = torch.zeros(3).to(torch.float8_e4m3fn)
     fails(TypeError, "Float8_e4m3fn", lambda: dist.all_reduce(eight))
     odd = torch.zeros(2 * size + 1)
