@@ -8,7 +8,7 @@
 
 namespace tutti::trace {
 
-// What a rank of a group has done about one collective.
+// The part of a rank in one collective.
 enum class Part { Missing, Open, Failed, Done };
 
 struct Share {
@@ -48,7 +48,7 @@ Collective collective_of(const Job& job, const JobGroup& group, uint64_t sequenc
 std::vector<std::vector<const Share*>> kinds_of(const Collective& collective);
 
 int64_t start_of(const Call& call);
-// Of those that are in it; 0: nobody is.
+// The earliest start of the ranks that are in it; 0: none is.
 int64_t first_start(const Collective& collective);
 
 }  // namespace tutti::trace

@@ -51,7 +51,7 @@ std::string join(const std::vector<std::string>& parts) {
     return text;
 }
 
-// Those in it, or through with it, who cannot go on.
+// The ranks that have come to it and cannot go on.
 std::vector<size_t> held_in(const Job& job, const Collective& collective) {
     std::vector<size_t> held;
     for (const Share& share : collective.shares) {
@@ -134,7 +134,7 @@ void add_failure(Findings& findings, const Collective& collective) {
             trouble.stuck.push_back(share.member);
         }
     }
-    // What all have in common is nobody's fault.
+    // A failure that all have in common is nobody's fault.
     if (trouble.stuck.size() == collective.shares.size()) trouble.stuck.clear();
     trouble.sentence = cat(collective.title, ": ",
                            join({failure_text(findings, collective),

@@ -24,7 +24,7 @@ struct Trouble {
 };
 
 struct Patience {
-    // Who has waited less is not stuck yet, unless a rank that it waits for has ended or stopped.
+    // A shorter wait is no trouble, unless it is for a rank that has ended or stopped.
     int64_t nanoseconds = 1'000'000'000;
 };
 

@@ -36,13 +36,13 @@ int rank_from(uint64_t word) {
 Group parse_group(const View& slot, const Scale& scale, int own_global) {
     Group group;
     const uint64_t state = slot.word(offsetof(GroupSlot, state));
-    if (state != 1 && state != 2) return group;
+    if (state != record::group_state::live && state != record::group_state::ended) return group;
     const uint64_t rank_and_size = slot.word(offsetof(GroupSlot, rank_and_size));
     const uint64_t size = rank_and_size >> 32;
     const uint64_t rank = rank_and_size & UINT32_MAX;
     if (size == 0 || size > max_group_size || rank >= size) return group;
     group.is_known = true;
-    group.has_ended = state == 2;
+    group.has_ended = state == record::group_state::ended;
     group.rank = static_cast<int>(rank);
     group.size = static_cast<int>(size);
     group.members = slot.word(offsetof(GroupSlot, members));

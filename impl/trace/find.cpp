@@ -8,6 +8,7 @@
 #include "base/environment.hpp"
 #include "base/text.hpp"
 #include "job.hpp"
+#include "record/place.hpp"
 
 namespace tutti::trace {
 
@@ -15,7 +16,6 @@ namespace {
 
 namespace files = std::filesystem;
 
-constexpr const char* ring_suffix = ".ring";
 constexpr const char* job_prefix = "job-";
 
 std::vector<std::string> rings_in(const files::path& folder) {
@@ -23,7 +23,7 @@ std::vector<std::string> rings_in(const files::path& folder) {
     std::error_code error;
     for (files::directory_iterator at(folder, error), end; !error && at != end;
          at.increment(error)) {
-        if (at->path().extension() == ring_suffix) names.push_back(at->path().string());
+        if (at->path().extension() == record::suffix) names.push_back(at->path().string());
     }
     std::sort(names.begin(), names.end());
     return names;

@@ -1,4 +1,4 @@
-// What the parts of a diagnosis share: they add waits first, then troubles. Any thread.
+// The findings that the parts of a diagnosis share: they add waits first, then troubles. Any thread.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ struct Came {
     const Call* failed = nullptr;  // the last one, if it has
 };
 
-// Who of a number of members has come to one.
+// The members that are to meet, and what each has done.
 struct Meeting {
     std::vector<size_t> members;
     std::vector<int> slots;
@@ -90,7 +90,7 @@ void look_at_meeting(Findings& findings, const Meeting& meeting) {
     findings.add(std::move(trouble));
 }
 
-// Those of a group, by kind and function.
+// The meetings of a group, by kind and function.
 void look_at_group(Findings& findings, const JobGroup& group) {
     std::map<std::pair<uint8_t, std::string>, Meeting> meetings;
     const auto is_one = [](const Call& call) {

@@ -4,12 +4,12 @@
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <span>
 
 #include "base/text.hpp"
 #include "copies.hpp"
 #include "entries.hpp"
 #include "process_state.hpp"
+#include "record/recorder.hpp"
 
 namespace tutti::trace {
 
@@ -70,6 +70,18 @@ void check_group(Call& call, const std::vector<Group>& groups) {
     if (is_of_group && group.is_known && call.created < group.made) call.group = 0;
 }
 
+// Collectives get their number with their turn; until then it is known by the order.
+void number_waiting(std::vector<Call>& calls, const std::vector<Group>& groups) {
+    std::vector<uint64_t> last(record::group_slots, 0);
+    for (size_t i = 0; i < last.size(); ++i) last[i] = groups[i].last_enqueued;
+    for (Call& call : calls) {
+        const bool waits = call.is_collective() && call.state == record::state::scheduled;
+        if (waits && call.sequence == 0 && groups[call.group].is_known) {
+            call.sequence = ++last[call.group];
+        }
+    }
+}
+
 // A call that had to wait for its turn, and has no time for that, started when the one before it in
 // its group ended.
 void find_starts(std::vector<Call>& calls) {
@@ -107,6 +119,7 @@ bool parse_calls(const Copies& copies, uint64_t entries, const Scale& scale, Rec
     }
     std::sort(out.calls.begin(), out.calls.end(),
               [](const Call& a, const Call& b) { return a.id < b.id; });
+    number_waiting(out.calls, out.groups);
     find_starts(out.calls);
     return is_whole;
 }
@@ -135,6 +148,12 @@ bool parse(const Copies& copies, const std::string& name, const Clock& clock, Re
         out.groups.push_back(parse_group(slot, scale, out.rank));
     }
     return parse_calls(copies, entries, scale, out);
+}
+
+Words words_of(const void* bytes, size_t size) {
+    Words words(size / sizeof(uint64_t));
+    std::memcpy(words.data(), bytes, words.size() * sizeof(uint64_t));
+    return words;
 }
 
 // `copy` makes one more copy of all words.
@@ -170,19 +189,14 @@ Recording read_recording(const std::string& file, const Clock& clock) {
 
 Recording parse_recording(const void* bytes, size_t size, const std::string& name,
                           const Clock& clock) {
-    Words words(size / sizeof(uint64_t));
-    std::memcpy(words.data(), bytes, words.size() * sizeof(uint64_t));
+    const Words words = words_of(bytes, size);
     return parse_often([&] { return words; }, name, clock);
 }
 
-Recording recording_of(const void* memory, size_t size, const Clock& clock) {
-    const std::span ring(static_cast<const record::Word*>(memory), size / sizeof(uint64_t));
-    const auto copy = [&] {
-        Words words(ring.size());
-        std::transform(ring.begin(), ring.end(), words.begin(), [](const record::Word& word) {
-            return word.load(std::memory_order_acquire);
-        });
-        return words;
+Recording own_recording(const Clock& clock) {
+    const auto copy = [] {
+        const std::string bytes = record::copy();
+        return words_of(bytes.data(), bytes.size());
     };
     return parse_often(copy, "the record of this process", clock);
 }

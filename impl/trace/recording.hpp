@@ -81,7 +81,7 @@ struct Recording {
     int rank = -1;
     int world_size = 0;
     uint64_t restarts = 0;
-    bool has_exited = false;  // by exit(), or by the end of main
+    bool has_exited = false;  // by itself: by exit(), or by the end of main
     bool is_complete = true;  // no call has been overwritten yet
     ProcessState process = ProcessState::Unknown;
     int64_t opened = 0;
@@ -102,10 +102,10 @@ public:
 
 // Throws BadRecord.
 Recording read_recording(const std::string& file, const Clock& clock);
-// Of a file's content, as it was at one moment.
+// From a file's content, as it was at one moment.
 Recording parse_recording(const void* bytes, size_t size, const std::string& name,
                           const Clock& clock);
-// Of the ring of this process, which others may be writing.
-Recording recording_of(const void* memory, size_t size, const Clock& clock);
+// From this process itself, whose threads may be writing. Throws BadRecord if there is none.
+Recording own_recording(const Clock& clock);
 
 }  // namespace tutti::trace

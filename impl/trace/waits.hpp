@@ -1,4 +1,4 @@
-// Who waits for whom: members of a job as the nodes of a graph, and in whom all waiting ends. Any
+// The graph of waits: its nodes are the members of a job. It shows in whom all waiting ends. Any
 // thread.
 #pragma once
 
@@ -15,12 +15,12 @@ public:
 
     // Finds circles; what is below answers for the waits until then.
     void close();
-    // Those in whom the waiting of `from` ends: members that wait for nobody, else all members of
-    // circles that nothing leads out of. In order.
+    // The members in whom the waiting of `from` ends: they wait for nobody, or else are in circles
+    // that nothing leads out of. In order.
     [[nodiscard]] std::vector<size_t> roots(const std::vector<size_t>& from) const;
     [[nodiscard]] bool waits(size_t who) const { return !of_[who].empty(); }
-    // Of each circle that nothing leads out of a shortest one: who waits, and where; each for the
-    // next, the last for the first.
+    // The circles that nothing leads out of, each as short as can be: who waits, and where; each
+    // for the next, the last for the first.
     struct Link {
         size_t who;
         std::string where;

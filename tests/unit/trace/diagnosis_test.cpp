@@ -335,6 +335,7 @@ void messages_were_lost(void**) {
     zero.add({.kind = kind(Kind::Send), .created = 5, .completed = 5, .peer = 1, .tag = 3});
     Ring one(1, 2);
     one.head().exited = 1;
+    one.slot(1).state = record::group_state::ended;
     expect({zero.recording(), one.recording(ProcessState::Ended)}, {1},
            "1 message from rank 0 to rank 1 with tag 3 of group world was never received");
 }

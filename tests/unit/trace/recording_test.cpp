@@ -148,10 +148,19 @@ void a_file_is_read_and_its_process_lives(void**) {
     ring.head().boot = clock.boot;
     ring.head().process_start = std::stoull(word);
     std::snprintf(ring.head().host, sizeof ring.head().host, "%s", clock.host.c_str());
-    const Recording mine = trace::recording_of(ring.bytes(), ring.size(), clock);
-    assert_true(mine.process == trace::ProcessState::Running);
+    char name[] = "/tmp/trace-test-XXXXXX";
+    const int file = ::mkstemp(name);
+    const auto read_now = [&] {
+        assert_int_equal(::pwrite(file, ring.bytes(), ring.size(), 0), ring.size());
+        return trace::read_recording(name, clock);
+    };
+    const Recording mine = read_now();
     ring.head().process_start = 1;
-    const Recording other = trace::recording_of(ring.bytes(), ring.size(), clock);
+    const Recording other = read_now();
+    ::close(file);
+    ::unlink(name);
+    assert_true(mine.process == trace::ProcessState::Running);
+    assert_int_equal(mine.calls.size(), 1);
     assert_true(other.process == trace::ProcessState::Ended);
 }
 
