@@ -56,6 +56,12 @@ void add_lone_ends(Findings& findings) {
     }
 }
 
+// "it has" and "its last call", of several ranks.
+std::string of_many(const std::string& place) {
+    if (place.starts_with("it ")) return "each" + place.substr(2);
+    return place.starts_with("its ") ? "their" + place.substr(3) : place;
+}
+
 int order_of(const Trouble& trouble) {
     if (!trouble.is_root) return 2;
     return trouble.kind == "ended" ? 1 : 0;
@@ -115,7 +121,7 @@ std::string explain(const Findings& findings, const std::vector<size_t>& members
     for (const auto& [place, who] : places) {
         const std::vector<int> ranks = findings.ranks_of(who);
         text += cat(text.empty() ? "" : "; ", ranks_text(ranks), " ", is(ranks), " ", what, ": ",
-                    place);
+                    ranks.size() > 1 ? of_many(place) : place);
     }
     if (!others.empty()) {
         const std::vector<int> ranks = findings.ranks_of(others);

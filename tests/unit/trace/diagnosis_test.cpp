@@ -409,7 +409,7 @@ void many_ranks_are_named_in_runs(void**) {
     }
     expect(std::move(all), {7, 63},
            "all_reduce #1 of group world: ranks 0 to 6 and 8 to 62 have waited 5.0 s; ranks 7 and "
-           "63 are not in it: it has made no call");
+           "63 are not in it: each has made no call");
 }
 
 void all_are_in_it(void**) {
