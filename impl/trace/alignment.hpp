@@ -8,8 +8,8 @@
 
 namespace tutti::trace {
 
-// What is to be added to times of a host, by its boot, to get those of the first rank's host; 0
-// where no common call tells.
+// The shifts of hosts, by their boots: added to a host's times, they give those of the first rank's
+// host. 0 where no common call tells.
 class Alignment {
 public:
     explicit Alignment(const Job& job);

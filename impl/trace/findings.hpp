@@ -1,4 +1,5 @@
-// The findings that the parts of a diagnosis share: they add waits first, then troubles. Any thread.
+// The findings that the parts of a diagnosis share: waits are added first, then troubles. Any
+// thread.
 #pragma once
 
 #include <string>

@@ -152,7 +152,7 @@ bool parse(const Copies& copies, const std::string& name, const Clock& clock, Re
 
 Words words_of(const void* bytes, size_t size) {
     Words words(size / sizeof(uint64_t));
-    std::memcpy(words.data(), bytes, words.size() * sizeof(uint64_t));
+    if (!words.empty()) std::memcpy(words.data(), bytes, words.size() * sizeof(uint64_t));
     return words;
 }
 

@@ -1,4 +1,4 @@
-// What tuttitrace prints of a job, as text for people or for programs. Any thread.
+// The reports on a job that tuttitrace prints, for people or for programs. Any thread.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ std::string troubles_json(const Job& job, const std::vector<Trouble>& troubles);
 std::string table_text(const Job& job, size_t last);
 // The last calls of all ranks, in the order in which they began.
 std::string timeline_text(const Job& job, size_t last);
-// Who comes late to collectives, by group.
+// The ranks that come late to collectives, by group.
 std::string stragglers_text(const Job& job);
 // The Chrome trace-event format, which Perfetto opens: a process for each rank.
 std::string perfetto_json(const Job& job);

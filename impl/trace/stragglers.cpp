@@ -1,4 +1,4 @@
-// Who comes late: by the times at which ranks came to the collectives that are in all records.
+// The ranks that come late, by the times of the collectives that are in all records.
 #include <algorithm>
 #include <array>
 #include <cstdio>
