@@ -82,7 +82,8 @@ Trouble trouble_of(const Findings& findings, const Collective& collective, const
     return trouble;
 }
 
-bool add_mismatch(Findings& findings, const Collective& collective) {
+// `later`: the call in which the ranks are now, or saw that they differ; it may be the same.
+bool add_mismatch(Findings& findings, const Collective& collective, const Collective& later) {
     const auto kinds = kinds_of(collective);
     if (kinds.size() < 2) return false;
     Trouble trouble = trouble_of(findings, collective, "mismatch");
@@ -97,11 +98,29 @@ bool add_mismatch(Findings& findings, const Collective& collective) {
     }
     std::string text = cat("mismatched calls under #", collective.sequence, " ",
                            of_group(collective.group.name), ": ", enumerate(parts));
-    trouble.sentence =
-        join({text, waiting_text(findings, collective), failure_text(findings, collective)});
+    const bool is_same = later.sequence == collective.sequence;
+    if (!is_same) text += cat("; then ", later.title);
+    const std::string end = join({waiting_text(findings, later), failure_text(findings, later)});
+    if (!end.empty()) text += cat(is_same ? "; " : ": ", end);
+    trouble.sentence = text;
     trouble.ranks = findings.ranks_of(trouble.stuck);
     if (findings.is_wording) findings.troubles.push_back(std::move(trouble));
     return true;
+}
+
+// A rank that only sends, or does not wait, ends a call before others see that it differs.
+bool add_mismatch_before(Findings& findings, const Collective& later) {
+    constexpr uint64_t most = 16;
+    const bool is_reported =
+        std::any_of(later.shares.begin(), later.shares.end(), [](const Share& share) {
+            return share.part == Part::Failed && share.call->status() == TUTTI_ERR_MISMATCH;
+        });
+    const uint64_t back = std::min(is_reported ? most : uint64_t{1}, later.sequence - 1);
+    for (uint64_t i = 1; i <= back; ++i) {
+        const auto before = collective_of(findings.job, later.group, later.sequence - i);
+        if (add_mismatch(findings, before, later)) return true;
+    }
+    return false;
 }
 
 void add_missing(Findings& findings, const Collective& collective,
@@ -191,7 +210,8 @@ void look_at(Findings& findings, const JobGroup& group) {
     }
     if (!first) return;
     const Collective collective = collective_of(findings.job, group, *first);
-    if (add_mismatch(findings, collective)) return;
+    if (add_mismatch(findings, collective, collective)) return;
+    if (add_mismatch_before(findings, collective)) return;
     const std::vector<size_t> missing = collective.members(Part::Missing);
     const std::vector<size_t> held = held_in(findings.job, collective);
     const bool has_failed = !collective.members(Part::Failed).empty();

@@ -129,11 +129,16 @@ void a_rank_left_no_record(void**) {
 }
 
 void the_last_call_was_another_one(void**) {
-    Ring ring(2, 4);
-    ring.all_reduces(15, 13).add(
-        {.kind = kind(CallKind::Barrier), .sequence = 16, .created = 12.2, .completed = 12.1});
-    expect(with(three_wait(), ring.recording()), {2},
-           "all_reduce #17 of group world: ranks 0, 1 and 3 have waited 12.3 s; rank 2 is not in "
+    std::vector<Recording> all;
+    for (const int rank : {0, 1, 2, 3}) {
+        Ring ring(rank, 4);
+        ring.all_reduces(15, 13).add(
+            {.kind = kind(CallKind::Barrier), .sequence = 16, .created = 12.2, .completed = 12.1});
+        if (rank != 2) ring.add({.sequence = 17, .created = 12});
+        all.push_back(ring.recording());
+    }
+    expect(std::move(all), {2},
+           "all_reduce #17 of group world: ranks 0, 1 and 3 have waited 12.0 s; rank 2 is not in "
            "it: its last call, barrier #16, completed 12.1 s ago");
 }
 
@@ -247,6 +252,30 @@ void a_mismatch_was_reported(void**) {
            "mismatched calls under #1 of group world: rank 0 called all_reduce #1 (float32 × 7, "
            "SUM) and ranks 1 and 2 called all_reduce #1 (float32 × 8, SUM); it failed with "
            "MISMATCH on ranks 0, 1 and 2 4.0 s ago");
+}
+
+// A root of a broadcast ends it at once.
+void a_mismatch_is_seen_in_the_next_call(void**) {
+    std::vector<Recording> all;
+    for (const int rank : {0, 1, 2}) {
+        all.push_back(Ring(rank, 3)
+                          .add({.kind = kind(CallKind::Broadcast),
+                                .sequence = 1,
+                                .created = 5,
+                                .completed = 5,
+                                .op = 0,
+                                .peer = rank == 1 ? 1 : 0})
+                          .add({.sequence = 2,
+                                .created = 5,
+                                .completed = 4,
+                                .failed = rank == 0 ? TUTTI_ERR_MISMATCH : TUTTI_ERR_PEER_LOST})
+                          .recording());
+    }
+    expect(std::move(all), {1},
+           "mismatched calls under #1 of group world: rank 1 called broadcast #1 (float32 × 100, "
+           "root 1) and ranks 0 and 2 called broadcast #1 (float32 × 100, root 0); then "
+           "all_reduce #2 of group world: it failed with PEER_LOST on ranks 1 and 2 4.0 s ago and "
+           "with MISMATCH on rank 0 4.0 s ago");
 }
 
 void two_groups_are_crossed(void**) {
@@ -476,6 +505,7 @@ int main() {
         TUTTI_TEST(a_rank_is_in_another_call),
         TUTTI_TEST(ranks_have_other_roots),
         TUTTI_TEST(a_mismatch_was_reported),
+        TUTTI_TEST(a_mismatch_is_seen_in_the_next_call),
         TUTTI_TEST(two_groups_are_crossed),
         TUTTI_TEST(three_ranks_wait_in_a_circle),
         TUTTI_TEST(who_waits_elsewhere_is_not_at_fault),
