@@ -258,6 +258,7 @@ void a_mismatch_was_reported(void**) {
 void a_mismatch_is_seen_in_the_next_call(void**) {
     std::vector<Recording> all;
     for (const int rank : {0, 1, 2}) {
+        const uint8_t status = rank == 0 ? TUTTI_ERR_MISMATCH : TUTTI_ERR_PEER_LOST;
         all.push_back(Ring(rank, 3)
                           .add({.kind = kind(CallKind::Broadcast),
                                 .sequence = 1,
@@ -265,10 +266,7 @@ void a_mismatch_is_seen_in_the_next_call(void**) {
                                 .completed = 5,
                                 .op = 0,
                                 .peer = rank == 1 ? 1 : 0})
-                          .add({.sequence = 2,
-                                .created = 5,
-                                .completed = 4,
-                                .failed = rank == 0 ? TUTTI_ERR_MISMATCH : TUTTI_ERR_PEER_LOST})
+                          .add({.sequence = 2, .created = 5, .completed = 4, .failed = status})
                           .recording());
     }
     expect(std::move(all), {1},

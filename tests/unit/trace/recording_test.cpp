@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
-#include "base/random.hpp"
+#include "record/place.hpp"
+#include "record/recorder.hpp"
 #include "rings.hpp"
 #include "support/unit.hpp"
 #include "trace/diagnosis.hpp"
@@ -164,6 +166,25 @@ void a_file_is_read_and_its_process_lives(void**) {
     assert_true(other.process == trace::ProcessState::Ended);
 }
 
+void this_process_reads_its_own_record(void**) {
+    char folder[] = "/tmp/trace-test-XXXXXX";
+    assert_non_null(::mkdtemp(folder));
+    ::setenv(record::folder_variable, folder, 1);
+    record::turn_on(0, 1);
+    record::Call call({.kind = kind(CallKind::Barrier), .text = "mine"}, record::state::started);
+    const trace::Clock clock = trace::Clock::now();
+    const Recording mine = trace::own_recording(clock);
+    ::unlink(record::path().c_str());
+    ::rmdir(folder);
+    call.completed();
+    assert_true(mine.process == trace::ProcessState::Running);
+    assert_int_equal(mine.calls.size(), 1);
+    assert_string_equal(mine.calls[0].text.c_str(), "mine");
+    assert_true(mine.calls[0].is_open());
+    assert_true(mine.calls[0].created <= clock.realtime + second / 100);
+    assert_true(mine.calls[0].created > clock.realtime - 100 * second);
+}
+
 // Whatever the bytes are, nothing crashes, and what is said is text.
 void damaged_rings_do_no_harm(void**) {
     uint64_t state = 42;
@@ -204,6 +225,7 @@ int main() {
         TUTTI_TEST(bad_files_are_refused),
         TUTTI_TEST(a_place_that_is_no_file_is_refused),
         TUTTI_TEST(a_file_is_read_and_its_process_lives),
+        TUTTI_TEST(this_process_reads_its_own_record),
         TUTTI_TEST(damaged_rings_do_no_harm),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
