@@ -93,4 +93,14 @@ int64_t first_start(const Collective& collective) {
     return first == INT64_MAX ? 0 : first;
 }
 
+bool have_all_ended(const Job& job, const Collective& collective) {
+    const auto& shares = collective.shares;
+    const auto has_ended = [&](const Share& share) {
+        return job.members[share.member].has_ended();
+    };
+    const auto is_open = [](const Share& share) { return share.part == Part::Open; };
+    return std::all_of(shares.begin(), shares.end(), has_ended) &&
+           std::any_of(shares.begin(), shares.end(), is_open);
+}
+
 }  // namespace tutti::trace

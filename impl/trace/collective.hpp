@@ -51,4 +51,7 @@ int64_t start_of(const Call& call);
 // The earliest start of the ranks that are in it; 0: none is.
 int64_t first_start(const Collective& collective);
 
+// Whether no process of its ranks lives, and some were in it.
+bool have_all_ended(const Job& job, const Collective& collective);
+
 }  // namespace tutti::trace

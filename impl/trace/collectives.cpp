@@ -130,13 +130,17 @@ void add_missing(Findings& findings, const Collective& collective,
     for (const Share& share : collective.shares) {
         if (share.part == Part::Missing) slots.push_back(share.slot);
     }
+    // Once the whole job was ended, it does not matter how the ranks in it ended.
+    const bool all_were_ended = !missing.empty() && have_all_ended(findings.job, collective);
+    const std::string others =
+        all_were_ended ? cat(ranks_text(trouble.waiting), " ended in it") : "";
     trouble.sentence =
         cat(collective.title, ": ",
-            join({waiting_text(findings, collective), failure_text(findings, collective),
+            join({waiting_text(findings, collective), failure_text(findings, collective), others,
                   explain(findings, missing, slots, trouble.call, "not in it"),
-                  held_text(findings, held)}));
+                  all_were_ended ? "" : held_text(findings, held)}));
     trouble.stuck = missing;
-    trouble.stuck.insert(trouble.stuck.end(), held.begin(), held.end());
+    if (!all_were_ended) trouble.stuck.insert(trouble.stuck.end(), held.begin(), held.end());
     findings.add(std::move(trouble));
 }
 

@@ -40,6 +40,7 @@ void add_lone_ends(Findings& findings) {
     std::set<int> named;
     for (const Trouble& trouble : findings.troubles) {
         named.insert(trouble.ranks.begin(), trouble.ranks.end());
+        named.insert(trouble.waiting.begin(), trouble.waiting.end());
     }
     for (size_t i = 0; i < findings.job.members.size(); ++i) {
         const Member& member = findings.job.members[i];

@@ -129,14 +129,14 @@ void add_groups(Job& job) {
 
 Job make_job(std::vector<Recording> recordings, const std::vector<Ending>& endings) {
     Job job;
-    bool one_lives = false;
+    bool is_here = false;
     int64_t taken = 0;
     for (const Recording& one : recordings) {
         taken = std::max(taken, one.taken);
         job.now = std::max(job.now, one.last_sign());
-        one_lives |= one.process != ProcessState::Ended && one.process != ProcessState::Unknown;
+        is_here |= one.process != ProcessState::Unknown;
     }
-    if (one_lives) job.now = std::max(job.now, taken);
+    if (is_here) job.now = std::max(job.now, taken);
     add_members(job, latest_of(std::move(recordings)), endings);
     add_groups(job);
     return job;

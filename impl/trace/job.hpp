@@ -50,7 +50,7 @@ struct Job {
     std::vector<Member> members;  // by rank; each rank of the world has one
     std::vector<JobGroup> groups;
     std::vector<std::string> remarks;  // on files that cannot be read
-    int64_t now = 0;  // of this moment, or, if no process lives, the last sign of any
+    int64_t now = 0;                   // of this moment; on another host, the last sign of any rank
 };
 
 Job make_job(std::vector<Recording> recordings, const std::vector<Ending>& endings);

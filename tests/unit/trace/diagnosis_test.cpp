@@ -115,6 +115,14 @@ void a_rank_died_in_the_call(void**) {
            {killed(2)});
 }
 
+void the_whole_job_was_ended(void**) {
+    auto all = with(three_wait(), Ring(2, 4).all_reduces(16, 12.1).recording());
+    for (Recording& one : all) one.process = ProcessState::Ended;
+    expect(std::move(all), {2},
+           "all_reduce #17 of group world: ranks 0, 1 and 3 ended in it; rank 2 is not in it: its "
+           "last call, #16, completed 12.1 s ago; its process has ended");
+}
+
 void a_debugger_holds_a_rank(void**) {
     expect(with(three_wait(), Ring(2, 4).all_reduces(16, 12.1).recording(ProcessState::Traced)),
            {2},
@@ -491,6 +499,7 @@ int main() {
         TUTTI_TEST(a_rank_is_stopped),
         TUTTI_TEST(a_rank_is_stopped_in_the_call),
         TUTTI_TEST(a_rank_died_in_the_call),
+        TUTTI_TEST(the_whole_job_was_ended),
         TUTTI_TEST(a_debugger_holds_a_rank),
         TUTTI_TEST(a_rank_left_no_record),
         TUTTI_TEST(the_last_call_was_another_one),
