@@ -12,6 +12,7 @@
 #include "environment.hpp"
 #include "error.hpp"
 #include "log_queue.hpp"
+#include "one_line.hpp"
 
 namespace tutti {
 
@@ -87,9 +88,10 @@ bool log_enabled(LogLevel level) noexcept {
 
 void log_line(LogLevel level, const std::string& text) noexcept {
     try {
-        if (log_queue().add(level, text)) return;
+        const std::string message = one_line(text);
+        if (log_queue().add(level, message)) return;
         const std::string line = cat("[tutti ", level_names[static_cast<size_t>(level)], " ",
-                                     static_cast<int>(getpid()), "] ", text, "\n");
+                                     static_cast<int>(getpid()), "] ", message, "\n");
         [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
     } catch (...) {  // a log line is never worth a failure
     }

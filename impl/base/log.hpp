@@ -1,6 +1,6 @@
 // Log lines: on stderr, or to a listener. Silent unless the environment or a listener asks for
 // them. The code that detects a fault words it and logs it, once. Any thread; on stderr one line is
-// one write.
+// one write. A message is one line, whatever texts it was made of (one_line.hpp).
 #pragma once
 
 #include <functional>

@@ -5,8 +5,8 @@
 
 #include "base/assert.hpp"
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 #include "reduce/reduce.hpp"
-#include "utf8.hpp"
 
 namespace tutti {
 

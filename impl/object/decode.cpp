@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 #include "format.hpp"
 #include "reduce/reduce.hpp"
-#include "utf8.hpp"
 
 namespace tutti {
 

@@ -121,13 +121,13 @@ void Statistics::log_start() const {
     if (debug_level() < DebugLevel::Info) return;
     const auto& [group, parameters, order, options] = model_;
     log(LogLevel::Info, "[Rank ", group->rank(),
-        "]: DDP Initialized with:", "\nbucket_cap_bytes: ", options.bucket_cap,
-        "\nfind_unused_parameters: ", options.find_unused_parameters ? 1 : 0,
-        "\ngradient_as_bucket_view: 1\niteration: 0\nnum_parameter_tensors: ", parameters.size(),
-        "\nrank: ", group->rank(), "\nstatic_graph: ", options.static_graph ? 1 : 0,
-        "\ntotal_parameter_size_bytes: ", size_of(parameters), "\nworld_size: ", group->size(),
-        "\nbackend_name: ", group->backend_name(),
-        "\nbucket_sizes: ", text_of(buckets_.first_sizes()), "\ndtypes: ", dtypes_of(parameters));
+        "]: DDP Initialized with: bucket_cap_bytes: ", options.bucket_cap,
+        "; find_unused_parameters: ", options.find_unused_parameters ? 1 : 0,
+        "; gradient_as_bucket_view: 1; iteration: 0; num_parameter_tensors: ", parameters.size(),
+        "; rank: ", group->rank(), "; static_graph: ", options.static_graph ? 1 : 0,
+        "; total_parameter_size_bytes: ", size_of(parameters), "; world_size: ", group->size(),
+        "; backend_name: ", group->backend_name(),
+        "; bucket_sizes: ", text_of(buckets_.first_sizes()), "; dtypes: ", dtypes_of(parameters));
 }
 
 // As torch does, it logs the first ten passes, then every hundredth.
@@ -144,14 +144,14 @@ void Statistics::log_pass() const {
     const MeanTimes times = timing_.means();
     log(LogLevel::Info, "[Rank ", group->rank(), " / ", group->size(), "] Training ", group->name(),
         " unused_parameter_size=", unused_size,
-        unused.empty() ? "" : cat("\nUnused parameters: ", names_of(parameters, unused)),
-        "\nAvg forward compute time: ", times.forward,
-        "\nAvg backward compute time: ", times.backward,
-        "\nAvg backward comm. time: ", times.communication,
-        "\nAvg backward comm/comp overlap time: ", times.overlap,
+        unused.empty() ? "" : cat("; Unused parameters: ", names_of(parameters, unused)),
+        "; Avg forward compute time: ", times.forward,
+        "; Avg backward compute time: ", times.backward,
+        "; Avg backward comm. time: ", times.communication,
+        "; Avg backward comm/comp overlap time: ", times.overlap,
         buckets_.rebuilt_sizes().empty()
             ? ""
-            : cat("\nRebuilt bucket sizes: ", text_of(buckets_.rebuilt_sizes())));
+            : cat("; Rebuilt bucket sizes: ", text_of(buckets_.rebuilt_sizes())));
 }
 
 }  // namespace tutti

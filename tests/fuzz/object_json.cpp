@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 #include "input.hpp"
 #include "object/decode.hpp"
-#include "object/utf8.hpp"
 
 namespace {
 

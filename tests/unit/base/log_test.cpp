@@ -144,6 +144,16 @@ void a_listener_hears_what_was_said_in_its_time(void**) {
     assert_int_equal(first.lines().size(), count);
 }
 
+void what_a_listener_hears_is_one_line(void**) {
+    Heard heard;
+    set_log_listener(into(heard), LogLevel::Info);
+    log(LogLevel::Info, "group \"a\n[tutti error 1] control: rank 0 died\"\x1b[1m \xff");
+    set_log_listener({}, LogLevel::Off);
+    assert_string_equal(heard.lines().at(0).second.c_str(),
+                        "group \"a\\n[tutti error 1] control: rank 0 died\"\\u001b[1m "
+                        "\xef\xbf\xbd");
+}
+
 void a_listener_may_log_and_replace_itself(void**) {
     Heard first;
     Heard second;
@@ -229,6 +239,7 @@ int main() {
         TUTTI_TEST(the_level_is_that_of_the_documented_matrix),
         TUTTI_TEST(a_malformed_variable_is_named),
         TUTTI_TEST(a_listener_hears_what_was_said_in_its_time),
+        TUTTI_TEST(what_a_listener_hears_is_one_line),
         TUTTI_TEST(a_listener_may_log_and_replace_itself),
         TUTTI_TEST(a_slow_listener_is_told_how_much_it_missed),
         TUTTI_TEST(many_threads_may_log_and_replace_listeners),

@@ -1,8 +1,8 @@
 // Numbers between lists and typed memory, and text that is or is not UTF-8.
+#include "base/utf8.hpp"
 #include "object/elements.hpp"
 #include "object/exact.hpp"
 #include "object/half.hpp"
-#include "object/utf8.hpp"
 #include "values.hpp"
 
 namespace {

@@ -4,10 +4,9 @@
 
 namespace tutti {
 
-namespace {
-
-// Bytes of the character that begins here, of which `left` are there; 0 if it is none.
-size_t character(const unsigned char* at, size_t left) {
+size_t utf8_character(std::string_view text) {
+    const auto* at = reinterpret_cast<const unsigned char*>(text.data());
+    const size_t left = text.size();
     const auto continues = [&](size_t place) { return (at[place] & 0xc0) == 0x80; };
     const unsigned first = at[0];
     if (first < 0x80) return 1;
@@ -25,6 +24,8 @@ size_t character(const unsigned char* at, size_t left) {
     return 4;
 }
 
+namespace {
+
 // Whether the next 64 bytes are ASCII: one pass that the compiler makes a few wide instructions.
 bool ascii_block(const unsigned char* at) {
     unsigned char any = 0;
@@ -41,7 +42,7 @@ std::optional<size_t> utf8_fault(std::string_view text) {
         while (text.size() - at >= 64 && ascii_block(bytes + at)) at += 64;
         // Up to where a whole block may be tried again.
         for (const size_t pause = at + 64; at < text.size() && at < pause;) {
-            const size_t size = character(bytes + at, text.size() - at);
+            const size_t size = utf8_character(text.substr(at));
             if (size == 0) return at;
             at += size;
         }
