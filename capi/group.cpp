@@ -8,7 +8,7 @@
 
 #include "arguments.hpp"
 #include "backends/backend_map.hpp"
-#include "base/environment.hpp"
+#include "base/log_format.hpp"
 #include "buffers.hpp"
 #include "group/all_gather.hpp"
 #include "group/ranks.hpp"
@@ -71,8 +71,14 @@ std::shared_ptr<tutti::Store> adopt_store(tutti_store* store) {
     return shared;
 }
 
+// From now on log lines name this rank.
+void say_rank_in_log(tutti_group* group) noexcept {
+    if (const capi::GroupPin pin(group); pin) tutti::set_log_rank(pin->rank(), pin->size());
+}
+
 void make_world(const tutti::GroupOptions& options) {
     capi::Reserved<tutti_group> slot;
+    tutti::set_log_rank(options.rank, options.size);
     tutti_group* made = slot.publish(tutti::Group::create(options));
     tutti_group* none = nullptr;
     if (world.compare_exchange_strong(none, made)) return;
@@ -264,11 +270,15 @@ void check_out_group(bool replaces_world, tutti_group** out_group) {
 }
 
 void replace_world(tutti_group* made) {
+    say_rank_in_log(made);
     release(world.exchange(made));
 }
 
 void replace_world(tutti_group* before, tutti_group* made) {
-    if (world.compare_exchange_strong(before, made)) return release(before);
+    if (world.compare_exchange_strong(before, made)) {
+        say_rank_in_log(made);
+        return release(before);
+    }
     release(made);
     throw Refusal(TUTTI_ERR_ABORTED, "the default group was destroyed or replaced meanwhile");
 }

@@ -11,6 +11,7 @@
 #include "debug_level.hpp"
 #include "environment.hpp"
 #include "error.hpp"
+#include "log_format.hpp"
 #include "log_queue.hpp"
 #include "one_line.hpp"
 
@@ -18,15 +19,15 @@ namespace tutti {
 
 namespace {
 
-constexpr std::array<const char*, 6> level_names{"off",  "error", "warning",
-                                                 "info", "debug", "trace"};
+constexpr std::array levels{LogLevel::Off,  LogLevel::Error, LogLevel::Warning,
+                            LogLevel::Info, LogLevel::Debug, LogLevel::Trace};
 
 // -1: the environment has not been asked yet.
 constinit std::atomic<int> chosen{-1};
 
 std::optional<LogLevel> own_level(const std::string& text) {
-    for (size_t level = 0; level < level_names.size(); ++level) {
-        if (strcasecmp(text.c_str(), level_names[level]) == 0) return static_cast<LogLevel>(level);
+    for (const LogLevel level : levels) {
+        if (strcasecmp(text.c_str(), log_level_name(level)) == 0) return level;
     }
     return std::nullopt;
 }
@@ -90,8 +91,7 @@ void log_line(LogLevel level, const std::string& text) noexcept {
     try {
         const std::string message = one_line(text);
         if (log_queue().add(level, message)) return;
-        const std::string line = cat("[tutti ", level_names[static_cast<size_t>(level)], " ",
-                                     static_cast<int>(getpid()), "] ", message, "\n");
+        const std::string line = formatted_log_line(level, message);
         [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
     } catch (...) {  // a log line is never worth a failure
     }

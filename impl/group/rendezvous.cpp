@@ -10,6 +10,7 @@
 #include "base/debug_level.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/log_format.hpp"
 #include "base/resource_limits.hpp"
 #include "group.hpp"
 #include "init_url.hpp"
@@ -213,6 +214,7 @@ Rendezvous rendezvous(const std::string& init_method, int rank, int world_size, 
 
 void check_environment() {
     (void)log_level_by_environment();
+    (void)log_format_by_environment();
     (void)debug_level_by_environment();
     (void)membership::Heartbeat::from_environment();
     (void)membership::addresses_by_environment();

@@ -117,6 +117,8 @@ constexpr std::array table{
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.local_ranks_filter = parse_ranks(value, what);
               }},
+    OptionRow{"--no-prefix", 0, nullptr, "show the output as it is, without [rank N]",
+              [](Parsed& parsed, Text, Text) { parsed.options.prefixes = false; }},
 
     heading("Failures and signals"),
     OptionRow{"--on-failure", 0, "WHAT",

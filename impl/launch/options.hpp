@@ -50,6 +50,7 @@ struct Options {
     StreamChoice redirects;
     StreamChoice tee;
     std::set<int> local_ranks_filter;  // empty: all
+    bool prefixes = true;              // of the lines that are shown
     std::vector<int> signals;          // to handle
     std::string notice;                // to be said at the start; may be empty
 };

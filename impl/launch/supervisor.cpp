@@ -101,7 +101,7 @@ LineReader Supervisor::make_reader(const WorkerPlan& plan, int stream) const {
                        (filter.empty() || filter.count(plan.local_rank) > 0);
     const int target = stream == standard_output ? STDOUT_FILENO : STDERR_FILENO;
     LineReader reader(net::Descriptor(), shown ? target : LineReader::nowhere,
-                      cat("[rank ", plan.rank, "] "));
+                      options_.prefixes ? cat("[rank ", plan.rank, "] ") : "");
     if (options_.redirects.has(plan.local_rank, stream) ||
         options_.tee.has(plan.local_rank, stream)) {
         const auto path =

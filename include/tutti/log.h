@@ -30,12 +30,13 @@ typedef void (*tutti_log_callback)(tutti_log_level level, const char* message, v
 /** Sends the log to a callback instead of stderr. Without this call, the environment sets the level
  *  of the log on stderr: TUTTI_LOG_LEVEL ("off", "error", "warning", "info", "debug", "trace"), or
  *  else torch's TORCH_CPP_LOG_LEVEL ("ERROR", "WARNING", "INFO"; at "INFO", TORCH_DISTRIBUTED_DEBUG
- *  "INFO" means debug and "DETAIL" means trace). If neither is set, nothing is logged. Warnings
- *  report faults that the library recovers from: connections that do not belong to the job, clients
- *  that a store's server drops, an unavailable address. Info lines appear once per group of
- *  processes: how rank 0 was reached, and why the group failed. Debug lines report failed attempts
- *  to connect, and the code chosen for reductions. Calls and their data are not logged. Groups of
- *  one rank or of threads log almost nothing.
+ *  "INFO" means debug and "DETAIL" means trace). If neither is set, nothing is logged. With
+ *  TUTTI_LOG_FORMAT "json", each line on stderr is one JSON object. Warnings report faults that the
+ *  library recovers from: connections that do not belong to the job, clients that a store's server
+ *  drops, an unavailable address. Info lines appear once per group of processes: how rank 0 was
+ *  reached, and why the group failed. Debug lines report failed attempts to connect, and the code
+ *  chosen for reductions. Calls and their data are not logged. Groups of one rank or of threads log
+ *  almost nothing.
  *
  *  A thread of the library calls the callback, one line at a time and in order. No lock is held, so
  *  the callback may call any function of tutti. If it is too slow, it misses lines, and a line says

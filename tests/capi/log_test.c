@@ -137,8 +137,8 @@ static void the_debug_level_comes_from_the_program_or_the_environment(void** sta
 
 static void a_malformed_variable_is_named_when_a_group_is_made(void** state) {
     (void)state;
-    static const char* const names[] = {"TUTTI_LOG_LEVEL", "TUTTI_CPU", "TORCH_CPP_LOG_LEVEL",
-                                        "TORCH_DISTRIBUTED_DEBUG"};
+    static const char* const names[] = {"TUTTI_LOG_LEVEL", "TUTTI_LOG_FORMAT", "TUTTI_CPU",
+                                        "TORCH_CPP_LOG_LEVEL", "TORCH_DISTRIBUTED_DEBUG"};
     tutti_store* store = NULL;
     tutti_group* group = NULL;
     EXPECT_OK(tutti_hash_store_create(&store, &error));

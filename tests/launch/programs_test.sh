@@ -75,6 +75,18 @@ run_as_slurm_does() {
 }
 
 # Whichever rank it is, on one node or on another: the others would wait for half an hour.
+# As something that reads logs gets them: no prefixes, and the rank in each line.
+case_the_log_of_ranks_is_lines_of_json() {
+    need jq
+    export TUTTI_LOG_LEVEL=trace TUTTI_LOG_FORMAT=json
+    launch --nproc-per-node 4 --no-prefix "$program"
+    expect_code 0
+    ranks=$(jq -r 'select(.level and .time and .host and .pid and .message and .world_size == 4).rank' \
+        "$folder/err") || fail "a line is not JSON"
+    [ "$(echo "$ranks" | wc -l)" -eq "$(wc -l <"$folder/err")" ] || fail "a field is missing"
+    [ "$(echo "$ranks" | sort -u | tr '\n' ' ')" = "0 1 2 3 " ] || fail "not all ranks log"
+}
+
 case_a_rank_that_ends_before_init_is_named_to_the_others() {
     for absent in 1 0; do
         # shellcheck disable=SC2016

@@ -110,6 +110,14 @@ case_the_filter_shows_some_ranks_alone() {
     expect_line err '^tuttirun:     why$'
 }
 
+case_without_prefixes_lines_are_as_the_ranks_wrote_them() {
+    launch --nproc-per-node 2 --no-prefix sh -c 'echo "{\"rank\":$RANK}" >&2; echo out'
+    expect_code 0
+    [ "$(sort "$folder/err")" = '{"rank":0}
+{"rank":1}' ] || fail "other lines on standard error"
+    [ "$(sort -u "$folder/out")" = out ] || fail "other lines on standard output"
+}
+
 case_all_ranks_are_started_again_with_a_fresh_store() {
     launch --nproc-per-node 2 --max-restarts=2 sh -c '
         count=$TORCHELASTIC_RESTART_COUNT

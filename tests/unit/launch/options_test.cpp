@@ -213,7 +213,7 @@ std::string show(const Options& options) {
         static_cast<int>(options.bind_to), " ", options.run_id, " ",
         static_cast<int>(options.on_failure), " ", options.max_restarts, " ",
         options.shutdown_timeout_ms, " ", options.log_dir, " ");
-    text += tutti::cat(options.redirects.everyone, options.tee.everyone);
+    text += tutti::cat(options.redirects.everyone, options.tee.everyone, options.prefixes);
     for (const int rank : options.local_ranks_filter) text += tutti::cat(" ", rank);
     for (const int signal : options.signals) text += tutti::cat(" ", signal);
     return text;
@@ -247,7 +247,8 @@ void every_option_also_comes_from_the_environment(void**) {
     }
     const char* const flags[][2] = {{"--module", "PET_MODULE"},
                                     {"--run-path", "PET_RUN_PATH"},
-                                    {"--no-python", "PET_NO_PYTHON"}};
+                                    {"--no-python", "PET_NO_PYTHON"},
+                                    {"--no-prefix", "PET_NO_PREFIX"}};
     for (const auto& [option, variable] : flags) {
         const auto told = show(parse({"program"}, {{variable, "1"}}));
         assert_string_not_equal(told.c_str(), plain.c_str());
@@ -302,6 +303,7 @@ void help_names_every_option(void**) {
                              "-r, --redirects ",
                              "-t, --tee ",
                              "--local-ranks-filter ",
+                             "--no-prefix ",
                              "--signals-to-handle ",
                              "--shutdown-timeout SECONDS ",
                              "--no-python ",
