@@ -11,29 +11,6 @@ namespace tutti {
 
 namespace {
 
-std::string dtypes_of(const Parameters& parameters) {
-    std::string names;
-    std::vector<bool> is_there(std::size(dtypes));
-    for (const Parameter& one : parameters) {
-        if (is_there[one.dtype]) continue;
-        is_there[one.dtype] = true;
-        names += cat(names.empty() ? "" : ", ", dtype_name(one.dtype));
-    }
-    return names;
-}
-
-std::string text_of(const std::vector<int64_t>& numbers) {
-    std::string text;
-    for (const int64_t one : numbers) text += cat(text.empty() ? "" : ", ", one);
-    return text;
-}
-
-int64_t size_of(const Parameters& parameters) {
-    size_t size = 0;
-    for (const Parameter& one : parameters) size += one.size();
-    return static_cast<int64_t>(size);
-}
-
 class Map {
 public:
     Map() { builder_.map(); }
@@ -53,6 +30,11 @@ public:
         builder_.copied_string(key);
         builder_.list(values.size());
         for (const int64_t one : values) builder_.signed_integer(one);
+    }
+    void put(const Facts& facts) {
+        for (const Fact& one : facts) {
+            std::visit([&](const auto& value) { put(one.key, value); }, one.value);
+        }
     }
     void put(const char* key, const std::vector<std::string>& values) {
         builder_.copied_string(key);
@@ -81,20 +63,11 @@ void Statistics::pass_is_over() {
 }
 
 std::shared_ptr<const Object> Statistics::map() const {
-    const auto& [group, parameters, order, options] = model_;
+    const Parameters& parameters = model_.parameters;
     Map map;
-    map.put("world_size", int64_t{group->size()});
-    map.put("rank", int64_t{group->rank()});
-    map.put("backend_name", std::string(group->backend_name()));
+    map.put(facts_of_model(model_, buckets_.first_sizes()));
+    map.put(environment_);
     map.put("iteration", passes_);
-    map.put("num_parameter_tensors", static_cast<int64_t>(parameters.size()));
-    map.put("total_parameter_size_bytes", size_of(parameters));
-    map.put("dtypes", dtypes_of(parameters));
-    map.put("bucket_cap_bytes", static_cast<int64_t>(options.bucket_cap));
-    map.put("first_bucket_cap_bytes", static_cast<int64_t>(options.first_bucket_cap));
-    map.put("find_unused_parameters", options.find_unused_parameters);
-    map.put("static_graph", options.static_graph);
-    map.put("bucket_sizes", buckets_.first_sizes());
     map.put("has_rebuilt_buckets", !buckets_.rebuilt_sizes().empty());
     map.put("rebuilt_bucket_sizes", buckets_.rebuilt_sizes());
     std::vector<std::string> unused;
@@ -119,15 +92,9 @@ std::shared_ptr<const Object> Statistics::map() const {
 
 void Statistics::log_start() const {
     if (debug_level() < DebugLevel::Info) return;
-    const auto& [group, parameters, order, options] = model_;
-    log(LogLevel::Info, "[Rank ", group->rank(),
-        "]: DDP Initialized with: bucket_cap_bytes: ", options.bucket_cap,
-        "; find_unused_parameters: ", options.find_unused_parameters ? 1 : 0,
-        "; gradient_as_bucket_view: 1; iteration: 0; num_parameter_tensors: ", parameters.size(),
-        "; rank: ", group->rank(), "; static_graph: ", options.static_graph ? 1 : 0,
-        "; total_parameter_size_bytes: ", size_of(parameters), "; world_size: ", group->size(),
-        "; backend_name: ", group->backend_name(),
-        "; bucket_sizes: ", text_of(buckets_.first_sizes()), "; dtypes: ", dtypes_of(parameters));
+    log(LogLevel::Info, "[Rank ", model_.group->rank(),
+        "]: DDP Initialized with: iteration: ", passes_, "; ",
+        text_of(facts_of_model(model_, buckets_.first_sizes())), "; ", text_of(environment_));
 }
 
 // As torch does, it logs the first ten passes, then every hundredth.

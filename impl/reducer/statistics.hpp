@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "buckets.hpp"
+#include "facts.hpp"
 #include "model.hpp"
 #include "object/object.hpp"
 #include "pass.hpp"
@@ -37,6 +38,7 @@ private:
     const Buckets& buckets_;
     const Pass& pass_;
     const Reductions& reductions_;
+    const Facts environment_ = facts_of_environment();
     Timing timing_;
     int64_t passes_ = 0;  // synchronised ones that are over
     int64_t passes_before_ = 0;

@@ -433,8 +433,12 @@ TUTTI_API tutti_status tutti_reducer_set_power_sgd(tutti_reducer* reducer, const
                                                    tutti_error* error);
 
 /** The reducer's state and statistics, as a map: keys of torch's _get_ddp_logging_data that have
- *  a meaning here, for instance "world_size", "bucket_sizes", "rebuilt_bucket_sizes",
- *  "has_rebuilt_buckets", "unused_parameters" (names, of the last synchronised pass); the mean
+ *  a meaning here, for instance "world_size", "device_ids" (the index of the parameters' device, a
+ *  string; empty on the CPU), "bucket_sizes", "rebuilt_bucket_sizes", "has_rebuilt_buckets",
+ *  "unused_parameters" (names, of the last synchronised pass); "master_addr", "master_port",
+ *  "cuda_visible_devices", "gloo_socket_ifname", "nccl_debug", "nccl_ib_timeout", "nccl_nthreads"
+ *  and "nccl_socket_ifname" (the variables of the environment when the reducer was made, or "N/A");
+ *  "torch_distributed_debug" (the debug level then: "OFF", "INFO" or "DETAIL"); the mean
  *  times of synchronised passes in nanoseconds, "avg_forward_compute_time",
  *  "avg_backward_compute_time", "avg_backward_comm_time" and
  *  "avg_backward_compute_comm_overlap_time"; and "gradient_bytes", all that was reduced, beside

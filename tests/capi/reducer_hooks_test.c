@@ -304,6 +304,9 @@ static void what_a_reducer_does_is_told(rank_context* me) {
     RANK_OK(me, tutti_object_find(object, 0, "unused_parameters", &node, &me->error));
     RANK_OK(me, tutti_object_get_string(object, node + 1, &text, &size, &me->error));
     RANK_EXPECT(me, strcmp(text, "gate") == 0);
+    RANK_OK(me, tutti_object_find(object, 0, "master_port", &node, &me->error));
+    RANK_OK(me, tutti_object_get_string(object, node, &text, &size, &me->error));
+    RANK_EXPECT(me, size > 0);
     RANK_OK(me, tutti_object_find(object, 0, "has_rebuilt_buckets", &node, &me->error));
     RANK_OK(me, tutti_object_get_bool(object, node, &has_rebuilt, &me->error));
     RANK_EXPECT(me, has_rebuilt == 1);
@@ -342,11 +345,25 @@ static void the_log_tells_of_the_reducer_and_its_passes(void** state) {
     static const char* const lines[] = {"[Rank 0]: DDP Initialized with:",
                                         "bucket_cap_bytes: 26214400",
                                         "find_unused_parameters: 1",
+                                        "gradient_as_bucket_view: 1",
+                                        "is_multi_device_module: 0",
+                                        "iteration: 0",
                                         "num_parameter_tensors: 2",
+                                        "rank: 0",
+                                        "static_graph: 0",
                                         "total_parameter_size_bytes: 440",
                                         "world_size: 1",
                                         "bucket_sizes: 440",
+                                        "device_ids: ",
                                         "dtypes: float32",
+                                        "cuda_visible_devices: ",
+                                        "master_addr: node-\xef\xbf\xbd",
+                                        "master_port: ",
+                                        "nccl_debug: N/A",
+                                        "nccl_ib_timeout: ",
+                                        "nccl_nthreads: ",
+                                        "nccl_socket_ifname: ",
+                                        "torch_distributed_debug: DETAIL",
                                         "unused_parameter_size=400",
                                         "Unused parameters: 0 \"a.\\nweight\"",
                                         "Avg forward compute time: 0",
@@ -357,7 +374,10 @@ static void the_log_tells_of_the_reducer_and_its_passes(void** state) {
     (void)state;
     EXPECT_OK(tutti_set_log_callback(hear, NULL, NULL, TUTTI_LOG_INFO, &error));
     EXPECT_OK(tutti_set_debug_level(TUTTI_DEBUG_DETAIL, &error));
+    (void)setenv("MASTER_ADDR", "node-\xff", 1);
+    (void)unsetenv("NCCL_DEBUG");
     RUN(1, two_layers);
+    (void)unsetenv("MASTER_ADDR");
     EXPECT_OK(tutti_set_debug_level(before, &error));
     EXPECT_OK(tutti_set_log_callback(NULL, NULL, NULL, TUTTI_LOG_OFF, &error));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
