@@ -1,14 +1,47 @@
 // tutti/debug.h. Any thread.
 #include "tutti/debug.h"
 
+#include "arguments.hpp"
 #include "base/debug_level.hpp"
+#include "base/settings.hpp"
 #include "guard.hpp"
+#include "object.hpp"
+#include "object/builder.hpp"
 
 namespace capi = tutti::capi;
 
 static_assert(static_cast<int>(tutti::DebugLevel::Off) == TUTTI_DEBUG_OFF);
 static_assert(static_cast<int>(tutti::DebugLevel::Info) == TUTTI_DEBUG_INFO);
 static_assert(static_cast<int>(tutti::DebugLevel::Detail) == TUTTI_DEBUG_DETAIL);
+
+namespace {
+
+void put(tutti::Builder& builder, const char* key, const std::string& value) {
+    builder.copied_string(key);
+    builder.copied_string(value);
+}
+
+std::shared_ptr<const tutti::Object> settings_object() {
+    tutti::Builder builder;
+    builder.map();
+    for (const tutti::Setting& one : tutti::all_settings()) {
+        builder.copied_string(one.name);
+        builder.map();
+        put(builder, "value", one.value);
+        put(builder, "source", tutti::source_name(one.source));
+        if (one.source == tutti::SettingSource::Unknown) {
+            put(builder, "nearest", one.nearest);
+        } else {
+            put(builder, "default", one.usual);
+        }
+        if (!one.variable.empty()) put(builder, "variable", one.variable);
+        builder.close();
+    }
+    builder.close();
+    return builder.finish();
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -29,6 +62,13 @@ tutti_status tutti_set_debug_level_from_env(tutti_error* error) {
 
 tutti_debug_level tutti_get_debug_level(void) {
     return static_cast<tutti_debug_level>(tutti::debug_level());
+}
+
+tutti_status tutti_get_settings(tutti_object** out_settings, tutti_error* error) {
+    return capi::guard(__func__, error, [&] {
+        capi::need_output(out_settings, "out_settings");
+        *out_settings = capi::hand_out_object(settings_object());
+    });
 }
 
 }  // extern "C"

@@ -5,6 +5,7 @@ module tutti_process
   use tutti_constants
   use tutti_base
   use tutti_functions
+  use tutti_objects, only: tutti_object
   use tutti_works, only: tutti_work
   implicit none
   private
@@ -12,7 +13,7 @@ module tutti_process
   public :: tutti_check_backend_available
   public :: tutti_get_default_backend_for_device, tutti_is_torchelastic_launched
   public :: tutti_set_debug_level, tutti_set_debug_level_from_env, tutti_get_debug_level
-  public :: tutti_set_log_callback, tutti_spawn
+  public :: tutti_get_settings, tutti_set_log_callback, tutti_spawn
 contains
   !> The version of the loaded library as one number: major * 10000 + minor * 100 + patch.
   integer function tutti_version()
@@ -67,6 +68,11 @@ contains
   integer function tutti_get_debug_level()
     tutti_get_debug_level = c_tutti_get_debug_level()
   end function
+
+  !> All settings of the library: a map from names to maps with "value", "source" ("default",
+  !> "environment", "call", or "unknown" for a variable that begins with TUTTI_ and is none), and
+  !> "default", "variable" or "nearest" where they apply. The object is released by the caller.
+  wrap tutti_get_settings(settings)
 
   !> Sends the log, up to `level`, to a bind(C) procedure, which is called on a thread of the
   !> library; absent: to the standard error again. tutti_c_string reads its message. `release_user`

@@ -66,3 +66,26 @@ func SetDebugLevelFromEnv() error {
 
 // GetDebugLevel is the debug level of this process.
 func GetDebugLevel() DebugLevel { return DebugLevel(raw.Tutti_get_debug_level()) }
+
+// Settings are all settings of the library, by name: each has "value", "source" ("default",
+// "environment", "call", or "unknown" for a variable that begins with TUTTI_ and is none), and
+// "default", "variable" or "nearest" where they apply. Nobody may change the environment meanwhile.
+func Settings() (map[string]map[string]string, error) {
+	object := new(raw.Tutti_object)
+	err := attempt(func(e *raw.Tutti_error) int32 { return raw.Tutti_get_settings(object, e) })
+	if err != nil {
+		return nil, err
+	}
+	value, err := decode(*object)
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]map[string]string{}
+	for name, facts := range value.(map[string]any) {
+		settings[name] = map[string]string{}
+		for key, text := range facts.(map[string]any) {
+			settings[name][key] = text.(string)
+		}
+	}
+	return settings, nil
+}

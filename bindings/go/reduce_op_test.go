@@ -178,3 +178,13 @@ func TestDebugLevels(t *testing.T) {
 	is(t, GetDebugLevel(), DebugInfo)
 	check(t, SetDebugLevel(before))
 }
+
+func TestSettings(t *testing.T) {
+	t.Setenv("TUTTI_PROGRESS", "70")
+	t.Setenv("TUTTI_LOG_LEVLE", "info")
+	settings := must(Settings())
+	is(t, settings["TUTTI_PROGRESS"]["value"], "70")
+	is(t, settings["TUTTI_PROGRESS"]["source"], "environment")
+	is(t, settings["TUTTI_PROGRESS"]["default"], "50")
+	is(t, settings["TUTTI_LOG_LEVLE"]["nearest"], "TUTTI_LOG_LEVEL")
+}

@@ -39,6 +39,10 @@ void set_debug_level(DebugLevel level) noexcept {
     current = static_cast<int>(level);
 }
 
+bool debug_level_is_set() noexcept {
+    return static_cast<int>(debug_level()) != debug_level_of_environment();
+}
+
 DebugLevel debug_level_by_environment() {
     const auto text = environment(variable);
     if (!text) return DebugLevel::Off;

@@ -7,13 +7,17 @@
 
 namespace tutti {
 
-std::optional<std::string> environment(const char* name) {
+std::optional<std::string> environment(Variable name) {
+    return environment_by_name(name.name());
+}
+
+std::optional<std::string> environment_by_name(const char* name) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') return std::nullopt;
     return value;
 }
 
-std::optional<int64_t> environment_number(const char* name, int64_t lowest, int64_t highest) {
+std::optional<int64_t> environment_number(Variable name, int64_t lowest, int64_t highest) {
     const auto value = environment(name);
     if (!value) return std::nullopt;
     return parse_number(*value, cat("environment variable ", name), lowest, highest);

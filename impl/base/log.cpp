@@ -87,6 +87,10 @@ bool log_enabled(LogLevel level) noexcept {
     return level != LogLevel::Off && static_cast<int>(level) <= chosen_level();
 }
 
+LogLevel log_level() noexcept {
+    return static_cast<LogLevel>(chosen_level());
+}
+
 void log_line(LogLevel level, const std::string& text) noexcept {
     try {
         const std::string message = one_line(text);

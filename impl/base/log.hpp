@@ -13,6 +13,7 @@ namespace tutti {
 enum class LogLevel : int { Off = 0, Error = 1, Warning = 2, Info = 3, Debug = 4, Trace = 5 };
 
 bool log_enabled(LogLevel level) noexcept;
+LogLevel log_level() noexcept;
 void log_line(LogLevel level, const std::string& text) noexcept;
 
 template <typename... Pieces>

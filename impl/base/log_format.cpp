@@ -46,7 +46,7 @@ struct Place {
 };
 constinit std::atomic<Place> known_place{};
 
-int number_of_environment(const char* name) noexcept {
+int number_of_environment(Variable name) noexcept {
     try {
         return static_cast<int>(environment_number(name, 0, INT_MAX).value_or(-1));
     } catch (...) {  // the variable may be another program's

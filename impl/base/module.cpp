@@ -39,7 +39,7 @@ std::string variable_of(const std::string& name) {
 
 std::vector<std::string> places(const std::string& name) {
     const std::string variable = variable_of(name);
-    if (auto given = environment(variable.c_str())) {
+    if (auto given = environment_by_name(variable.c_str())) {
         if (given->front() != '/') {
             throw Error(TUTTI_ERR_INVALID_ARGUMENT,
                         cat(variable, " is \"", *given, "\", which is no absolute path"));

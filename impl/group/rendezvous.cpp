@@ -25,14 +25,14 @@ namespace tutti {
 
 namespace {
 
-std::string required_variable(const char* name) {
+std::string required_variable(Variable name) {
     auto value = environment(name);
     if (value) return *std::move(value);
-    const char* lacks = std::getenv(name) == nullptr ? " is not set" : " is empty";
+    const char* lacks = std::getenv(name.name()) == nullptr ? " is not set" : " is empty";
     refuse("environment variable ", name, lacks, ", and env:// needs it");
 }
 
-int required_number(const char* name, int lowest, int highest) {
+int required_number(Variable name, int lowest, int highest) {
     const auto text = required_variable(name);
     const auto what = cat("environment variable ", name);
     return static_cast<int>(parse_number(text, what, lowest, highest));
@@ -134,7 +134,7 @@ Rendezvous rendezvous_by_environment(const InitUrl& url, Members members) {
     }
     std::optional<LaunchPlace> place;
     if (!environment("RANK") && !environment("WORLD_SIZE")) {
-        place = place_by_launcher([](const char* name) { return environment(name); });
+        place = place_by_launcher(environment_by_name);
     }
     if (members.rank < 0) members.rank = place ? place->rank : required_number("RANK", 0, INT_MAX);
     if (members.world_size < 0) {

@@ -18,6 +18,7 @@
 #include "interruptible.hpp"
 #include "job.hpp"
 #include "options.hpp"
+#include "settings.hpp"
 #include "signals.hpp"
 
 namespace {
@@ -82,13 +83,14 @@ int main(int count, char** arguments) {
     Options options;
     try {
         const std::span<const char* const> all(arguments, static_cast<size_t>(count));
-        options = parse_options(all.subspan(count > 0 ? 1 : 0), tutti::environment);
+        options = parse_options(all.subspan(count > 0 ? 1 : 0), tutti::environment_by_name);
     } catch (const std::exception& fault) {
         complain(fault.what());
         complain("see tuttirun --help");
         return exit_usage;
     }
     if (options.action == Options::Action::Help) return show(help_text());
+    if (options.action == Options::Action::Settings) return show(settings_text(options));
     if (options.action == Options::Action::Version) return show("tuttirun " TUTTI_VERSION "\n");
     if (!options.notice.empty()) complain(options.notice);
     try {

@@ -80,7 +80,8 @@ constexpr std::array table{
               [](Parsed& parsed, Text value, Text what) {
                   parsed.master_port = number(value, what, 0, limits::port);
               }},
-    OptionRow{"--rdzv-backend", 0, "NAME", "static: you set the node ranks; c10d: nodes get them",
+    OptionRow{"--rdzv-backend", 0, "NAME",
+              "static: you set node ranks; c10d: nodes get them (static)",
               [](Parsed& parsed, Text value, Text what) {
                   parsed.options.backend = parse_backend(value, what);
               }},
@@ -147,6 +148,9 @@ constexpr std::array table{
     heading("About tuttirun"),
     OptionRow{"--help", 'h', nullptr, "show this text",
               [](Parsed& parsed, Text, Text) { parsed.options.action = Options::Action::Help; }},
+    OptionRow{
+        "--settings", 0, nullptr, "show every setting, its value and where it comes from",
+        [](Parsed& parsed, Text, Text) { parsed.options.action = Options::Action::Settings; }},
     OptionRow{"--version", 0, nullptr, "show the version",
               [](Parsed& parsed, Text, Text) { parsed.options.action = Options::Action::Version; }},
 };

@@ -53,6 +53,7 @@ void read_environment(Parsed& parsed, const Lookup& lookup) {
         const auto name = variable_of(row);
         const auto value = lookup(name.c_str());
         if (!value) continue;
+        parsed.options.given.push_back({row.name, *value, true});
         if (row.value != nullptr) {
             row.apply(parsed, *value, name);
         } else if (*value == "1") {
@@ -101,6 +102,7 @@ Start read_arguments(Parsed& parsed, std::span<const char* const> arguments, boo
             value = arguments[next++];
         }
         row.apply(parsed, value, row.name);
+        parsed.options.given.push_back({row.name, row.value == nullptr ? "1" : value, false});
     }
     return {next, false};
 }
@@ -222,12 +224,18 @@ Options parse_options(std::span<const char* const> arguments, const Lookup& look
     // A request for help on the command line is granted whatever the environment says.
     Parsed spoken = parsed;
     static_cast<void>(read_arguments(spoken, arguments, true));
-    if (spoken.options.action != Options::Action::Run) return spoken.options;
+    using Action = Options::Action;
+    const Action action = spoken.options.action;
+    if (action == Action::Help || action == Action::Version) return spoken.options;
 
     read_environment(parsed, spoken.standalone ? without_place(lookup) : lookup);
+    if (action == Action::Settings) {
+        static_cast<void>(read_arguments(parsed, arguments, true));
+        return parsed.options;
+    }
     read_programs(parsed, arguments);
     Options& options = parsed.options;
-    if (options.action != Options::Action::Run) return options;
+    if (options.action != Action::Run) return options;
     if (parsed.standalone) check_standalone(parsed);
     if (options.on_failure == OnFailure::Kill) options.max_restarts = 0;
     choose_endpoint(parsed);

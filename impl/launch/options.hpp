@@ -28,8 +28,15 @@ struct Program {
     std::vector<std::string> command;  // the program and its arguments
 };
 
+// An option that was set, as it was written.
+struct GivenOption {
+    std::string name;
+    std::string value;
+    bool is_by_environment = false;
+};
+
 struct Options {
-    enum class Action { Run, Help, Version };
+    enum class Action { Run, Help, Version, Settings };
 
     Action action = Action::Run;
     int nnodes = 1;
@@ -52,6 +59,7 @@ struct Options {
     std::set<int> local_ranks_filter;  // empty: all
     bool prefixes = true;              // of the lines that are shown
     std::vector<int> signals;          // to handle
+    std::vector<GivenOption> given;    // in the order in which they were read: the last one counts
     std::string notice;                // to be said at the start; may be empty
 };
 

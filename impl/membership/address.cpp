@@ -13,7 +13,7 @@ namespace {
 
 using Addresses = std::vector<std::string>;
 
-constexpr std::array interface_variables{"TUTTI_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"};
+constexpr std::array<Variable, 2> interface_variables{"TUTTI_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"};
 
 bool is_link_local(const std::string& address) {
     // fe80::/10, as getnameinfo writes it.
@@ -47,9 +47,9 @@ bool is_loopback(const std::string& address) {
 }
 
 std::optional<Addresses> addresses_by_environment() {
-    for (const char* name : interface_variables) {
+    for (const Variable name : interface_variables) {
         if (const auto names = environment(name)) {
-            return net::addresses_of_interfaces(*names, name);
+            return net::addresses_of_interfaces(*names, name.name());
         }
     }
     return std::nullopt;
@@ -57,12 +57,12 @@ std::optional<Addresses> addresses_by_environment() {
 
 Addresses address_of_each_interface() {
     Addresses firsts;
-    for (const char* variable : interface_variables) {
+    for (const Variable variable : interface_variables) {
         const auto names = environment(variable);
         if (!names) continue;
         std::istringstream list(*names);
         for (std::string name; std::getline(list, name, ',');) {
-            const Addresses all = net::addresses_of_interfaces(name, variable);
+            const Addresses all = net::addresses_of_interfaces(name, variable.name());
             for (const bool kind : {false, true}) {
                 const auto first = std::ranges::find(all, kind, is_ipv6);
                 if (first != all.end()) add(firsts, *first);

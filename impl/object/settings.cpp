@@ -8,7 +8,7 @@ namespace tutti {
 
 namespace {
 
-void read(const char* variable, int64_t highest, size_t& setting) {
+void read(Variable variable, int64_t highest, size_t& setting) {
     if (const auto number = environment_number(variable, 1, highest)) {
         setting = static_cast<size_t>(*number);
     }

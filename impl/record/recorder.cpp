@@ -58,7 +58,8 @@ Recorder& recorder() {
 
 // torch's name, and its older one.
 uint64_t entries_by_environment() {
-    for (const char* const name : {"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}) {
+    for (const Variable name :
+         std::array<Variable, 2>{"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"}) {
         if (const auto given = environment_number(name, 0, most_entries)) {
             return static_cast<uint64_t>(*given);
         }
@@ -130,8 +131,8 @@ std::string program_name() {
     return {path.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
 }
 
-uint64_t number_by_environment(const char* name, uint64_t otherwise) {
-    const char* const text = std::getenv(name);
+uint64_t number_by_environment(Variable name, uint64_t otherwise) {
+    const char* const text = std::getenv(name.name());
     if (text == nullptr || *text < '0' || *text > '9') return otherwise;
     return std::strtoull(text, nullptr, 10);
 }

@@ -1,4 +1,4 @@
-/* tutti/debug.h: the debug level, as in torch. */
+/* tutti/debug.h: the debug level, as in torch, and the settings of the process. */
 #ifndef TUTTI_DEBUG_H
 #define TUTTI_DEBUG_H
 
@@ -46,6 +46,22 @@ TUTTI_API tutti_status tutti_set_debug_level_from_env(tutti_error* error);
  *  Source:  torch.distributed.get_debug_level
  *  @since 0.1 */
 TUTTI_API tutti_debug_level tutti_get_debug_level(void);
+
+/** Every setting of the library that environment variables make, with its value and where it comes
+ *  from: a map from names to maps of strings. Each has "value" and "source". The source "default"
+ *  means that no variable is set, "environment" that one is (and "variable" names it, which may be
+ *  another one, as TORCH_CPP_LOG_LEVEL for TUTTI_LOG_LEVEL), "call" that a function of the library
+ *  has set it. "default" is the value, or words, without any of these. Variables whose names begin
+ *  with TUTTI_ and that the library does not know are there with the source "unknown", and
+ *  "nearest" names the setting that may be meant. Values are as the environment has them, malformed
+ *  ones too: the call that reads one refuses it. Options of a group are not among them.
+ *  @param out_settings  receives an owned object
+ *  @param error         NULL, or filled in if the call fails
+ *  Blocks:  never
+ *  Threads: any, while no thread changes the environment
+ *  Fails:   INVALID_ARGUMENT (out_settings is NULL), OUT_OF_MEMORY
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_get_settings(tutti_object** out_settings, tutti_error* error);
 
 #ifdef __cplusplus
 }

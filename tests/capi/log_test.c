@@ -162,6 +162,64 @@ static void a_malformed_variable_is_named_when_a_group_is_made(void** state) {
     tutti_store_release(store);
 }
 
+/* A fact of a setting; "" if it has none. */
+static const char* fact(const char* name, const char* key) {
+    static char kept[256];
+    tutti_object* settings = NULL;
+    int64_t setting = 0, node = 0, size = 0;
+    const char* text = NULL;
+    kept[0] = '\0';
+    EXPECT_OK(tutti_get_settings(&settings, &error));
+    if (tutti_object_find(settings, 0, name, &setting, NULL) == TUTTI_OK && setting >= 0 &&
+        tutti_object_find(settings, setting, key, &node, NULL) == TUTTI_OK && node >= 0 &&
+        tutti_object_get_string(settings, node, &text, &size, NULL) == TUTTI_OK) {
+        (void)snprintf(kept, sizeof kept, "%s", text);
+    }
+    tutti_object_release(settings);
+    return kept;
+}
+
+static void settings_tell_where_they_come_from(void** state) {
+    (void)state;
+    char* const level =
+        getenv("TUTTI_LOG_LEVEL") == NULL ? NULL : strdup(getenv("TUTTI_LOG_LEVEL"));
+    (void)unsetenv("TUTTI_LOG_LEVEL");
+    (void)unsetenv("TUTTI_PLACEMENT");
+    (void)setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 1);
+    (void)setenv("TUTTI_PROGRESS", "a\nb", 1);
+    (void)setenv("TUTTI_LOG_LEVLE", "info", 1);
+    (void)setenv("TUTTI_ABACUS_MODULE", "/lib/abacus.so", 1);
+    assert_string_equal(fact("TUTTI_PLACEMENT", "value"), "1");
+    assert_string_equal(fact("TUTTI_PLACEMENT", "source"), "default");
+    assert_string_equal(fact("TUTTI_PLACEMENT", "variable"), "");
+    assert_string_equal(fact("TUTTI_PROGRESS", "value"), "a\\nb");
+    assert_string_equal(fact("TUTTI_PROGRESS", "source"), "environment");
+    assert_string_equal(fact("TUTTI_PROGRESS", "default"), "50");
+    assert_string_equal(fact("TUTTI_PROGRESS", "variable"), "TUTTI_PROGRESS");
+    assert_string_equal(fact("TUTTI_LOG_LEVEL", "value"), "ERROR");
+    assert_string_equal(fact("TUTTI_LOG_LEVEL", "variable"), "TORCH_CPP_LOG_LEVEL");
+    assert_string_equal(fact("TUTTI_LOG_LEVLE", "source"), "unknown");
+    assert_string_equal(fact("TUTTI_LOG_LEVLE", "nearest"), "TUTTI_LOG_LEVEL");
+    assert_string_equal(fact("TUTTI_ABACUS_MODULE", "source"), "environment");
+    assert_string_equal(fact("TUTTI_STORE_SERVED_AT", "value"), "");
+    assert_string_equal(fact("TORCH_DISTRIBUTED_DEBUG", "value"), "OFF");
+    EXPECT_OK(tutti_set_debug_level(TUTTI_DEBUG_INFO, &error));
+    assert_string_equal(fact("TORCH_DISTRIBUTED_DEBUG", "value"), "INFO");
+    assert_string_equal(fact("TORCH_DISTRIBUTED_DEBUG", "source"), "call");
+    EXPECT_OK(tutti_set_debug_level(TUTTI_DEBUG_OFF, &error));
+    EXPECT_OK(tutti_set_log_callback(ignore, NULL, NULL, TUTTI_LOG_DEBUG, &error));
+    assert_string_equal(fact("TUTTI_LOG_LEVEL", "value"), "debug");
+    assert_string_equal(fact("TUTTI_LOG_LEVEL", "source"), "call");
+    EXPECT_OK(tutti_set_log_callback(NULL, NULL, NULL, 0, &error));
+    EXPECT_ERROR(tutti_get_settings(NULL, &error), bad, "out_settings is NULL");
+    if (level != NULL) (void)setenv("TUTTI_LOG_LEVEL", level, 1);
+    free(level);
+    (void)unsetenv("TORCH_CPP_LOG_LEVEL");
+    (void)unsetenv("TUTTI_PROGRESS");
+    (void)unsetenv("TUTTI_LOG_LEVLE");
+    (void)unsetenv("TUTTI_ABACUS_MODULE");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_callback_hears_the_log_up_to_its_level),
@@ -169,6 +227,7 @@ int main(void) {
         TEST(a_level_that_is_none_is_refused),
         TEST(the_debug_level_comes_from_the_program_or_the_environment),
         TEST(a_malformed_variable_is_named_when_a_group_is_made),
+        TEST(settings_tell_where_they_come_from),
     };
     (void)unsetenv("TORCH_DISTRIBUTED_DEBUG");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,21 @@ case_without_prefixes_lines_are_as_the_ranks_wrote_them() {
     [ "$(sort -u "$folder/out")" = out ] || fail "other lines on standard output"
 }
 
+case_settings_say_where_they_come_from() {
+    export PET_NNODES=1 TUTTI_PROGRESS=70 TORCH_CPP_LOG_LEVEL=ERROR
+    unset TUTTI_LOG_LEVEL
+    launch --settings --nproc-per-node 3
+    expect_code 0
+    expect_line out '^--nproc-per-node  *3  *option$'
+    expect_line out '^--nnodes  *1  *environment$'
+    expect_line out '^--max-restarts  *0  *default$'
+    expect_line out '^TUTTI_PROGRESS  *70  *environment$'
+    expect_line out '^TUTTI_LOG_LEVEL  *ERROR  *environment \(TORCH_CPP_LOG_LEVEL\)$'
+    expect_line out '^TUTTI_PLACEMENT  *1  *default$'
+    launch --settings --nproc-per-node none
+    expect_code 2
+}
+
 case_all_ranks_are_started_again_with_a_fresh_store() {
     launch --nproc-per-node 2 --max-restarts=2 sh -c '
         count=$TORCHELASTIC_RESTART_COUNT

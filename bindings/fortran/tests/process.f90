@@ -58,6 +58,7 @@ contains
   end subroutine
 
   subroutine debug_level()
+    type(tutti_object) :: settings
     integer :: status
     call tutti_set_debug_level(TUTTI_DEBUG_DETAIL)
     call check(tutti_get_debug_level() == TUTTI_DEBUG_DETAIL, "the debug level")
@@ -65,6 +66,9 @@ contains
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "no such level")
     call tutti_set_debug_level_from_env()
     call check(tutti_get_debug_level() == TUTTI_DEBUG_OFF, "as the environment says")
+    call tutti_get_settings(settings)
+    call check(settings%length(settings%find("TUTTI_LOG_LEVEL")) >= 3, "settings")
+    call settings%release()
   end subroutine
 
   subroutine processes()

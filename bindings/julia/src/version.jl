@@ -45,3 +45,16 @@ end
 
 "Sets the debug level to what `TORCH_DISTRIBUTED_DEBUG` says."
 set_debug_level_from_env() = call(Raw.tutti_set_debug_level_from_env)
+
+"""
+    settings()
+
+All settings of the library: a dictionary from names to dictionaries with `"value"`, `"source"`
+(`"default"`, `"environment"`, `"call"`, or `"unknown"` for a variable that begins with `TUTTI_` and
+is none), and `"default"`, `"variable"` or `"nearest"` where they apply.
+"""
+function settings()
+    slot = object_slot()
+    call(Raw.tutti_get_settings, slot)
+    closing(value, Object(slot[]))
+end

@@ -108,5 +108,9 @@ end
     withenv(() -> Tutti.set_debug_level_from_env(), "TORCH_DISTRIBUTED_DEBUG" => "info")
     @test Tutti.get_debug_level() === :info
     @test_throws ArgumentError Tutti.set_debug_level(:much)
+    settings = withenv(() -> Tutti.settings(), "TUTTI_PROGRESS" => "70", "TUTTI_LOG_LEVLE" => "info")
+    @test settings["TUTTI_PROGRESS"]["value"] == "70"
+    @test settings["TUTTI_PROGRESS"]["source"] == "environment"
+    @test settings["TUTTI_LOG_LEVLE"]["nearest"] == "TUTTI_LOG_LEVEL"
     Tutti.set_debug_level(before)
 end

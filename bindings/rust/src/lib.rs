@@ -104,7 +104,7 @@ pub use tutti_sys as raw;
 pub use value::{Timestamp, Value};
 pub use version::{
     debug_level, reset_log_callback, set_debug_level, set_debug_level_from_env, set_log_callback,
-    version, version_string, DebugLevel, LogLevel,
+    settings, version, version_string, DebugLevel, LogLevel,
 };
 pub use work::{wait_all, wait_any, Pending, Work};
 

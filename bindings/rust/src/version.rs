@@ -1,7 +1,9 @@
 //! Facts about the library that is loaded, its debug level, and its log.
 use crate::callback::contained;
 use crate::error::{check, static_text, Result};
+use crate::object::Object;
 use crate::raw;
+use crate::value::Value;
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};
 use std::ptr::null_mut;
@@ -32,6 +34,15 @@ pub fn set_debug_level_from_env() -> Result<()> {
 /// The debug level of this process.
 pub fn debug_level() -> DebugLevel {
     unsafe { raw::tutti_get_debug_level() }
+}
+
+/// All settings of the library: a map from names to maps with "value", "source" ("default",
+/// "environment", "call", or "unknown" for a variable that begins with TUTTI_ and is none), and
+/// "default", "variable" or "nearest" where they apply. Nobody may change the environment meanwhile.
+pub fn settings() -> Result<Value> {
+    let mut object = null_mut();
+    check(|error| unsafe { raw::tutti_get_settings(&mut object, error) })?;
+    unsafe { Object::adopt(object) }.to_value()
 }
 
 type Listener = Box<dyn Fn(LogLevel, &str) + Send + Sync>;

@@ -4,7 +4,7 @@ mod support;
 use std::sync::{mpsc, Mutex};
 use support::{new_path, LONG};
 use tutti::{
-    DebugLevel, DeviceType, Group, GroupOptions, Init, LogLevel, Mesh, ReduceOp, ShrinkOptions,
+    DebugLevel, DeviceType, Group, GroupOptions, Init, LogLevel, Map, Mesh, ReduceOp, ShrinkOptions,
     Status, Store,
 };
 
@@ -150,6 +150,9 @@ fn debug_levels() {
     std::env::remove_var("TORCH_DISTRIBUTED_DEBUG");
     tutti::set_debug_level_from_env().unwrap();
     assert_eq!(tutti::debug_level(), DebugLevel::OFF);
+    let settings = Map::try_from(tutti::settings().unwrap()).unwrap();
+    let level = Map::try_from(settings.get("TUTTI_LOG_LEVEL").unwrap().clone()).unwrap();
+    assert!(level.get("value").is_some() && level.get("source").is_some());
 }
 
 fn the_log() {

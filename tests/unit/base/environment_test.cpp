@@ -11,7 +11,7 @@ using tutti::environment;
 using tutti::environment_number;
 using tutti::parse_number;
 
-constexpr const char* name = "TUTTI_TEST_VARIABLE";
+constexpr const char* name = "TUTTI_TCP_CONNECTIONS";
 
 void unset_and_empty_are_nothing(void**) {
     ::unsetenv(name);

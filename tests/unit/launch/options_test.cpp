@@ -281,6 +281,7 @@ void help_and_version_need_no_program(void**) {
     assert_true(parse({"--help"}).action == Options::Action::Help);
     assert_true(parse({"-h"}).action == Options::Action::Help);
     assert_true(parse({"--version"}).action == Options::Action::Version);
+    assert_true(parse({"--settings"}).action == Options::Action::Settings);
 }
 
 void help_names_every_option(void**) {
@@ -314,6 +315,7 @@ void help_names_every_option(void**) {
                              "--monitor-interval ",
                              "--start-method ",
                              "-h, --help ",
+                             "--settings ",
                              "--version "}) {
         if (help.find(name) == std::string::npos) fail_msg("%s is not in the help", name);
     }

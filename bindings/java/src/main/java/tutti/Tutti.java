@@ -3,6 +3,7 @@ package tutti;
 import static tutti.raw.RawConstants.*;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import tutti.raw.Callbacks;
 import tutti.raw.Memory;
@@ -131,6 +132,20 @@ public final class Tutti {
     public static void setDebugLevelFromEnv() {
         try (Arena arena = Arena.open()) {
             arena.check(Raw.tutti_set_debug_level_from_env(arena.error()));
+        }
+    }
+
+    /** All settings of the library, by name. Each has "value", "source" ("default", "environment",
+     *  "call", or "unknown" for a variable that begins with TUTTI_ and is none), and "default",
+     *  "variable" or "nearest" where they apply. */
+    @SuppressWarnings("unchecked") // a map of maps of strings it is, by tutti/debug.h
+    public static Map<String, Map<String, String>> settings() {
+        try (Arena arena = Arena.open()) {
+            long out = arena.slot();
+            arena.check(Raw.tutti_get_settings(out, arena.error()));
+            try (Value value = Value.owned(arena.getLong(out))) {
+                return (Map<String, Map<String, String>>) value.get();
+            }
         }
     }
 

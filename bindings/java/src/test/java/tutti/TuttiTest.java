@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.*;
 import java.net.Socket;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -84,6 +85,14 @@ class TuttiTest {
         assertEquals(DebugLevel.DETAIL, Tutti.debugLevel());
         Tutti.setDebugLevelFromEnv();
         Tutti.setDebugLevel(before);
+    }
+
+    @Test
+    void settings_have_values_and_sources() {
+        Map<String, String> level = Tutti.settings().get("TORCH_DISTRIBUTED_DEBUG");
+        assertEquals("OFF", level.get("default"));
+        assertNotNull(level.get("value"));
+        assertNotNull(level.get("source"));
     }
 
     @Test
