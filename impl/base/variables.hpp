@@ -48,6 +48,8 @@ inline constexpr std::array variable_table{
     VariableRow{"TUTTI_RECORD_DIR", "the job's or the user's"},
     VariableRow{"TORCH_FR_BUFFER_SIZE", "2000", "TORCH_NCCL_TRACE_BUFFER_SIZE"},
     VariableRow{"TORCH_NCCL_TRACE_BUFFER_SIZE", "2000"},
+    VariableRow{"TUTTI_HOOKS", "none"},
+    VariableRow{"TORCH_NCCL_NAN_CHECK", "0"},
     VariableRow{"RANK", "none"},
     VariableRow{"WORLD_SIZE", "none"},
     VariableRow{"MASTER_ADDR", "none"},

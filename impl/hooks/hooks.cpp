@@ -15,8 +15,8 @@ namespace tutti::hooks {
 
 namespace {
 
-constexpr const char* variable = "TUTTI_HOOKS";
-constexpr const char* torch_variable = "TORCH_NCCL_NAN_CHECK";
+constexpr Variable variable = "TUTTI_HOOKS";
+constexpr Variable torch_variable = "TORCH_NCCL_NAN_CHECK";
 
 struct Chosen {
     bool checks_nan = false;
@@ -37,7 +37,7 @@ Chosen chosen_by_environment() {
             chosen.logs_signatures = true;
         } else {
             throw Error(TUTTI_ERR_INVALID_ARGUMENT,
-                        cat("environment variable ", variable, " is \"", list,
+                        cat("environment variable ", variable.name(), " is \"", list,
                             "\", not a list of \"nan_check\" and \"signatures\" with commas"));
         }
     }
