@@ -14,6 +14,15 @@ int32_t root_of(int64_t root) {
     return static_cast<int32_t>(root);
 }
 
+// Complex numbers as pairs of real ones, which PyTorch 2.6 does not make of them for a broadcast
+// as later versions do.
+tutti_buffer real_pairs(tutti_buffer buffer) {
+    if (buffer.dtype != TUTTI_COMPLEX64 && buffer.dtype != TUTTI_COMPLEX128) return buffer;
+    buffer.dtype = buffer.dtype == TUTTI_COMPLEX64 ? TUTTI_FLOAT32 : TUTTI_FLOAT64;
+    buffer.count *= 2;
+    return buffer;
+}
+
 }  // namespace
 
 const at::Tensor& only(const Tensors& tensors, const char* call) {
@@ -38,7 +47,8 @@ WorkPtr Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& optio
     const at::Tensor& tensor = only(tensors, "broadcast");
     Operands operands("broadcast", Use::moves);
     const bool is_source = options.rootRank == rank_;
-    const tutti_buffer buffer = is_source ? operands.input(tensor) : operands.output(tensor);
+    const tutti_buffer buffer =
+        real_pairs(is_source ? operands.input(tensor) : operands.output(tensor));
     return issue({OpType::BROADCAST, "tutti:broadcast", options.timeout, compat::is_async(options)},
                  std::move(operands), tensors, [&](const At& at) {
                      return tutti_broadcast(at.group, &buffer, root_of(options.rootRank),
