@@ -17,6 +17,6 @@ class TCPStore(original):
 
 try:
     original("127.0.0.1", 0, is_master=True, wait_for_workers=False, use_libuv=True)
-except dist.DistStoreError:
+except RuntimeError:
     dist.TCPStore = TCPStore
     sys.modules["torch.distributed.rendezvous"].TCPStore = TCPStore
