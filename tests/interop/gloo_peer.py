@@ -265,6 +265,8 @@ def main():
     if how == "store":
         whole = dist.TCPStore("127.0.0.1", port, size, rank == 0, use_libuv=False)
         terms["store"] = dist.PrefixStore("weights", whole)
+    if how == "plugin":
+        import tutti_torch  # PyTorch before 2.14 does not look for the entry point
     dist.init_process_group("tutti" if how == "plugin" else "gloo", **terms)
     try:
         done = run()

@@ -13,6 +13,11 @@ os.environ.setdefault("USE_LIBUV", "0")
 import torch
 import torch.distributed as dist
 
+from values import version
+
+if version < (2, 14):
+    import tutti_torch  # it does not look for the entry point
+
 longest_s = 2.0
 
 

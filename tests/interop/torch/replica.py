@@ -5,6 +5,7 @@ are told on either side.
     replica.py PEER [SEED]      PEER: the program tutti_torch_replica_peer
 """
 
+import inspect
 import os
 import signal
 import subprocess
@@ -22,7 +23,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from deaths import free_port, longest_s
 from reducer import draw_at, shuffled
-from values import version
 
 SHAPES = [(20, 35), (6,), (50, 100), (33,), (7, 9), (), (30, 40), (0, 5), (8,), (8, 8), (64,), (3, 3)]
 FROZEN = (9,)
@@ -48,6 +48,8 @@ CASES = {
     "static graph": (6, 1, 0, 1, 4096, 1, (10, 11), 0),
     "static graph, views": (6, 1, 0, 1, 4096, 1, (10,), 1),
 }
+if "init_sync" not in inspect.signature(DistributedDataParallel).parameters:
+    del CASES["no init_sync"]  # PyTorch 2.6
 
 
 class Net(torch.nn.Module):
@@ -133,8 +135,6 @@ def die(rank):
 
 
 def torch_rank(rank, size, port, seed, role, case):
-    if version < (2, 14):
-        import tutti_torch  # it does not look for the entry point
     torch.set_num_threads(1)
     dist.init_process_group("tutti", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
     _, _, find_unused, static_graph, cap, sends, _, views = case
@@ -144,7 +144,7 @@ def torch_rank(rank, size, port, seed, role, case):
         model = DistributedDataParallel(
             net, find_unused_parameters=bool(find_unused), static_graph=bool(static_graph),
             bucket_cap_mb=cap / 2**20 if cap else None, broadcast_buffers=bool(sends),
-            gradient_as_bucket_view=bool(views), init_sync=sends != 2)
+            gradient_as_bucket_view=bool(views), **({"init_sync": False} if sends == 2 else {}))
         states = list(net.parameters()) + (list(net.buffers()) if sends else [])
         for i, one in enumerate(states):
             assert (one == 1 + i + (rank if sends == 2 else 0)).all(), (i, one)
