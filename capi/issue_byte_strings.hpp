@@ -29,8 +29,8 @@ struct Destination {
     size_t count;
 };
 
-// Runs or starts a call that receives. run(timeout, tag) and start(timeout, tag, deliver) do; open() makes handles' objects
-// of what has come.
+// Runs or starts a call that receives: run(timeout, tag) or start(timeout, tag, deliver). open()
+// makes handles' objects of what has come.
 template <typename Handle, typename Run, typename Start, typename MakeValues>
 void issue_receiving(Destination<Handle> to, const tutti_call_options* given, tutti_work** work,
                      Run&& run, Start&& start, MakeValues open) {

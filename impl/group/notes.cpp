@@ -1,5 +1,6 @@
 #include "notes.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tutti {
@@ -19,12 +20,12 @@ record::Note note_of(const Fingerprint& call, const GroupCore& group, const Call
             .kind = static_cast<uint8_t>(call.kind),
             .flags = flags,
             .dtype = static_cast<uint8_t>(call.dtype),
-            .op = static_cast<uint8_t>(call.op),
+            .op = static_cast<uint8_t>(std::min<uint32_t>(call.op, record::own_op)),
             .device = static_cast<uint8_t>(call.device),
             .peer = call.root,
             .count = call.count,
             .timeout_ms = group.effective_timeout(note.timeout_ms),
-            .layout = static_cast<uint32_t>(call.layout),
+            .layout = static_cast<uint32_t>(call.layout >> 32),
             .text = note.tag};
 }
 
@@ -45,7 +46,7 @@ record::Note note_of_message(const ConstView& buffer, bool sends, int peer, int 
             .text = note.tag};
 }
 
-// What those who watch need to know beside the note.
+// The operation for observers, who need more than the note.
 record::Operation operation_of(const char* name, const GroupCore& group, record::Note note) {
     record::Operation operation;
     operation.name = name;

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/environment.hpp"
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "record/place.hpp"
 

@@ -1,6 +1,6 @@
-// The folder of the ranks' flight recorders on this node: the one that TUTTI_RECORD_DIR names, which
-// stays; else a new one in the user's run-time folder, which goes with a job that ends well. Main
-// thread of the launcher.
+// The folder of the ranks' flight recorders on this node: the one that TUTTI_RECORD_DIR names,
+// which stays; else a new one in the user's run-time folder, which goes with a job that ends well.
+// Main thread of the launcher.
 #pragma once
 
 #include <string>

@@ -65,7 +65,7 @@ struct alignas(256) GroupSlot {
 };
 static_assert(sizeof(GroupSlot) == 256);
 
-// What an entry is about, beside the kinds of collectives, CallKind, which are below 64. Values are
+// The subject of an entry, beside the kinds of collectives, CallKind, which are below 64. Values are
 // in files: never renumbered.
 enum class Kind : uint8_t {
     Send = 64,
@@ -79,6 +79,9 @@ enum class Kind : uint8_t {
     DestroyGroup = 72,
     Breakpoint = 73
 };
+
+// The op of a reduction that has no number below it: one of the program's.
+constexpr uint32_t own_op = 255;
 
 // In the lowest byte of an entry's first word; 0: the entry is being written.
 namespace state {

@@ -1,4 +1,4 @@
-// Who hears of every operation of this process: before it moves anything, and when it has ended,
+// Observers are told of every operation of this process: before it moves anything, and when it has ended,
 // well or not. An operation has the observers that there were when it was made. Any thread.
 #pragma once
 

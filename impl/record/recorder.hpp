@@ -93,7 +93,7 @@ public:
         if (watched_) [[unlikely]]
             watched_->begin(0);
     }
-    // What the program calls it: empty, mostly.
+    // The program's own name for it: empty, mostly.
     [[nodiscard]] std::string_view tag() const {
         return watched_ ? std::string_view(watched_->tag()) : std::string_view();
     }

@@ -14,7 +14,7 @@
 
 namespace tutti::record {
 
-// What is known of a call when it begins.
+// The facts of a call that are known when it begins.
 struct Note {
     uint16_t group = 0;  // its slot
     uint8_t kind = 0;    // CallKind or Kind

@@ -209,8 +209,8 @@ struct ScaledComplex {
     Raw<bytes> apply(Raw<bytes> a, Raw<bytes>) const {
         using Numbers = Lanes<Number, bytes>;
         const auto x = as<Numbers>(a);
-        Numbers other{};
-        Numbers signed_imaginary{};
+        Numbers other = x;
+        Numbers signed_imaginary = x;
         for (size_t at = 0; at < bytes / sizeof(Number); ++at) {
             other[at] = x[at ^ 1];
             signed_imaginary[at] = at % 2 == 0 ? -imaginary : imaginary;

@@ -38,10 +38,10 @@ typedef struct tutti_call_options {
                                       called if the call fails. A batch calls it once, after its
                                       last message */
     void* on_done_user;          /**< passed to on_done unchanged */
-    const char* tag_name;        /**< NULL, or what you call this operation, in UTF-8: errors, hooks,
-                                      traces and the flight recorder show it, which keeps its first
-                                      32 bytes. Borrowed during the call. In a coalescing that of
-                                      tutti_coalescing_end counts */
+    const char* tag_name;        /**< NULL, or your name of this operation, in UTF-8: errors, hooks,
+                                      traces and the flight recorder show it; the recorder keeps 32
+                                      bytes of it. Borrowed during the call. In a coalescing that
+                                      of tutti_coalescing_end counts */
 } tutti_call_options;
 
 /** Options with every field at its default. */
