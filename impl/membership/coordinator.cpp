@@ -61,15 +61,22 @@ void Coordinator::restore(const State& state) {
     for (size_t rank = 0; rank < state.endpoints.size(); ++rank) {
         endpoints_[rank] = state.endpoints[rank];
     }
+    for (const int rank : state.paused) pauses_.set(rank, rank, true);
     arbiter_.restore(state.left, state.losses, state.verdict, state.first_group_id);
     rejoin_grace_.start(std::max(rejoin_grace_ms, heartbeat_.timeout_ms));
 }
 
 void Coordinator::declare_absent_lost() {
+    bool is_any_paused = false;
     for (const int rank : arbiter_.awaited()) {
+        if (pauses_.contains(rank)) {
+            is_any_paused = true;
+            continue;
+        }
         declare_lost({TUTTI_ERR_PEER_LOST, rank, 0,
                       cat("rank ", rank, " has not connected to the new coordinator")});
     }
+    if (is_any_paused) rejoin_grace_.start(std::max(rejoin_grace_ms, heartbeat_.timeout_ms));
 }
 
 // The rank of this process included.
@@ -234,6 +241,10 @@ bool Coordinator::handle(Connection& connection, const Frame& frame) {
         case Kind::Seen:
             believe(connection.rank, decode_status(frame));
             return true;
+        case Kind::Paused:
+        case Kind::Resumed:
+            note_pause(connection.rank, decode_rank(frame), frame.kind == Kind::Paused);
+            return true;
         case Kind::QueryMissing:
             if (!refused_.empty()) connection.stream->write(encode(Kind::RefusedRanks, refused()));
             connection.stream->write(encode(Kind::Missing, missing()));
@@ -242,6 +253,7 @@ bool Coordinator::handle(Connection& connection, const Frame& frame) {
             arbiter_.handle(connection.rank, frame);
             if (arbiter_.has_left(connection.rank)) {
                 clear_suspicions(connection.rank);
+                forget_pauses(connection.rank);
                 leaving_.push_back(connection.rank);
             }
             departures_.start(departures_ms, 0);
@@ -334,6 +346,11 @@ bool Coordinator::join(Connection& connection, const Frame& frame) {
     members_[static_cast<size_t>(hello.rank)] = &connection;
     endpoint = hello.endpoint;
     arbiter_.enter(hello.rank);
+    note_pause(hello.rank, hello.rank, false);  // it says so again, if it still is
+    for (const int rank : pauses_.all()) send(hello.rank, encode(Kind::Paused, rank));
+    if (is_successor_ && own_rank_ != nobody && !pauses_.contains(own_rank_)) {
+        send(hello.rank, encode(Kind::Resumed, own_rank_));
+    }
     if (!hello.has_slept && hello.rank != own_rank_) has_slept_ = false;
     if (has_slept_ && has_missed_ && ruled_out_ && have_all_slept(nobody)) {
         obey_those_that_were_awake();
@@ -453,6 +470,7 @@ void Coordinator::declare_lost(const Status& loss) {
     clear_suspicions(loss.rank);
     if (has_slept_ && ruled_out_ && have_all_slept(loss.rank)) return obey_those_that_were_awake();
     has_missed_ = true;
+    forget_pauses(loss.rank);
     arbiter_.declare_lost(loss);
     answer_inquiries(loss.rank);
     coverage_.note_change();
@@ -468,12 +486,25 @@ void Coordinator::believe(int watcher, const Status& seen) {
     const bool is_news = !arbiter_.has_left(seen.rank) && !arbiter_.is_lost(seen.rank);
     if (!is_news || !coverage_.watches(watcher, seen.rank)) return;
     const bool has_ended = seen.system_errno == ESRCH;
+    if (!has_ended && pauses_.contains(seen.rank)) return;
     Connection* const connection = member(seen.rank);
     if (connection != nullptr && has_ended) {
         if (!connection->ended_at) connection->ended_at = tick_count_;
         if (tick_count_ - *connection->ended_at < ticks_to_read) return;
     }
     declare_lost(seen);
+}
+
+// It says so of itself, or of a rank that it watches.
+void Coordinator::note_pause(int by, int rank, bool is_paused) {
+    const bool may_say = by == rank || (rank >= 0 && rank < size_ && coverage_.watches(by, rank));
+    if (!may_say || !pauses_.set(rank, by, is_paused)) return;
+    if (Connection* const connection = member(rank)) connection->last_received = Clock::now();
+    broadcast(encode(is_paused ? Kind::Paused : Kind::Resumed, rank));
+}
+
+void Coordinator::forget_pauses(int by) {
+    for (const int rank : pauses_.forget(by)) broadcast(encode(Kind::Resumed, rank));
 }
 
 void Coordinator::tick() {
@@ -532,7 +563,7 @@ void Coordinator::check_liveness(Connection& connection, bool is_to_be_heard) {
         return;
     } else if (connection.rank < 0) {
         drop(connection.id, {TUTTI_ERR_NETWORK, -1, 0, "it said nothing"});
-    } else if (arbiter_.is_member(connection.rank)) {
+    } else if (arbiter_.is_member(connection.rank) && !pauses_.contains(connection.rank)) {
         // It stays: it reads the verdict when it wakes.
         declare_lost(silence_error(connection.rank, heartbeat_.timeout_ms));
     }

@@ -5,7 +5,7 @@
 //
 // It has more than 20 data members: a connection that ends, silence, suspicion, absence and sleep
 // decide together whether a rank is lost, and each needs the connections. What can be without these
-// is apart: Arbiter, Coverage, HeartbeatClock, Grace and PendingPeers.
+// is apart: Arbiter, Coverage, Pauses, HeartbeatClock, Grace and PendingPeers.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,7 @@
 #include "net/loop.hpp"
 #include "net/pending_peers.hpp"
 #include "net/stream.hpp"
+#include "pauses.hpp"
 #include "protocol.hpp"
 
 namespace tutti::membership {
@@ -41,6 +42,7 @@ public:
         Failure verdict;
         uint32_t first_group_id = 0;  // of new groups
         bool has_slept = false;       // this process, so the others may have gone on without it
+        std::set<int> paused;         // by their own word
     };
     void restore(const State& state);
     // Notifies the members first, and those that have left that it is known.
@@ -123,6 +125,8 @@ private:
     [[nodiscard]] bool is_answered(const Suspicion& suspicion);
     void clear_suspicions(int rank);
     void believe(int watcher, const Status& seen);
+    void note_pause(int by, int rank, bool is_paused);
+    void forget_pauses(int by);
     void confirm_suspicion();
     void declare_lost(const Status& loss);
     [[nodiscard]] bool have_all_slept(int but) const;
@@ -164,6 +168,7 @@ private:
     std::function<void(const Status&)> ruled_out_;
     Arbiter arbiter_;
     Coverage coverage_;
+    Pauses pauses_;
     HeartbeatClock heartbeat_clock_;
     net::Timer ticks_;
     Grace suspicion_grace_;  // for an explanation of a suspicion

@@ -88,12 +88,31 @@ void HostWatch::look(const std::function<bool(int)>& is_gone, Clock::time_point 
             }
             *room -= descriptors_for_one;
             open(rank, now);
-        } else if (observation->second.watch->has_run() || was_suspended) {
-            observation->second.ran = now;
+        } else {
+            look_at(observation->second, now, was_suspended);
         }
     }
     watched_.clear();
-    for (const auto& [rank, observation] : observations_) watched_.push_back(rank);
+    held_.clear();
+    for (const auto& [rank, observation] : observations_) {
+        watched_.push_back(rank);
+        if (observation.is_held) held_.insert(rank);
+    }
+}
+
+// A rank that does not run may be held by a debugger: then it is not silent. The kernel is asked
+// for that only of one that is quiet.
+void HostWatch::look_at(Observation& observation, Clock::time_point now, bool was_suspended) const {
+    if (observation.watch->has_run()) {
+        observation.ran = now;
+        observation.is_held = false;
+        return;
+    }
+    if (was_suspended) observation.ran = now;
+    const bool is_quiet = now - observation.ran > milliseconds(heartbeat_.timeout_ms / 2);
+    if (!is_quiet && !observation.is_held) return;
+    observation.is_held = observation.watch->is_held();
+    if (observation.is_held) observation.ran = now;
 }
 
 bool HostWatch::is_silent(const Observation& observation, Clock::time_point now) const {

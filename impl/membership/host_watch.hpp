@@ -28,6 +28,8 @@ public:
               bool was_suspended);
     // The ranks that can be watched, among the ranks that are to be.
     [[nodiscard]] const std::vector<int>& watched() const { return watched_; }
+    // The ranks among these whose processes a debugger holds.
+    [[nodiscard]] const std::set<int>& held() const { return held_; }
     // The watched ranks that died or have not run for too long, and have not left, as far as is
     // known here. One whose process has ended has ESRCH.
     [[nodiscard]] std::vector<Status> findings(HeartbeatClock::Clock::time_point now) const;
@@ -41,10 +43,12 @@ private:
         Clock::time_point ran;  // as far as is known
         Clock::time_point ended;
         bool has_ended = false;
+        bool is_held = false;  // by a debugger, when it was last found not to run
     };
 
     [[nodiscard]] std::vector<int> choose(const std::function<bool(int)>& is_gone) const;
     void open(int rank, Clock::time_point now);
+    void look_at(Observation& observation, Clock::time_point now, bool was_suspended) const;
     [[nodiscard]] bool is_silent(const Observation& observation, Clock::time_point now) const;
 
     net::Loop& loop_;
@@ -55,6 +59,7 @@ private:
     std::map<int, Observation> observations_;
     std::set<int> hidden_;  // cannot be watched
     std::vector<int> watched_;
+    std::set<int> held_;
 };
 
 }  // namespace tutti::membership

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/debugger.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "missing_ranks.hpp"
@@ -32,6 +33,8 @@ void Liveness::begin(const std::vector<Endpoint>& endpoints) {
         host_ = std::make_unique<HostWatch>(loop_, heartbeat_, *mail_, own_rank_, endpoints);
         host_->look(hooks_.is_gone, Clock::now(), false);
     }
+    has_begun_ = true;
+    look_for_debugger();
 }
 
 // From here on this rank listens for itself: as long as another answered for it, the coordinator
@@ -47,6 +50,8 @@ void Liveness::adopt_connection(int coordinating) {
     watcher_ = nobody;
     asks_ = false;
     told_.clear();
+    told_held_.clear();
+    std::erase_if(paused_, [&](int rank) { return rank != coordinating; });
     last_received_ = Clock::now();
 }
 
@@ -75,6 +80,12 @@ bool Liveness::receive(const Frame& frame) {
             watcher_ = host_ || decode_rank(frame) == own_rank_ ? decode_rank(frame) : nobody;
             if (!is_covered()) hooks_.send_now(encode(Kind::Ping));
             return true;
+        case Kind::Paused:
+            paused_.insert(decode_rank(frame));
+            return true;
+        case Kind::Resumed:
+            paused_.erase(decode_rank(frame));
+            return true;
         default:
             return false;
     }
@@ -83,9 +94,14 @@ bool Liveness::receive(const Frame& frame) {
 void Liveness::tick() {
     const bool was_suspended = heartbeat_clock_.was_suspended();
     if (was_suspended) last_received_ = Clock::now();
+    if (was_suspended || is_paused_) look_for_debugger();
     if (!look_around(was_suspended)) return;
     if (is_covered() && !asks_) return;
     hooks_.send_now(encode(is_covered() ? Kind::Ask : Kind::Ping));
+    if (is_held(coordinator_rank_)) {
+        last_received_ = Clock::now();
+        return;
+    }
     if (heartbeat_clock_.is_overdue(last_received_)) {
         hooks_.coordinator_lost(silence_error(coordinator_rank_, heartbeat_.timeout_ms));
     } else if (host_ && !is_covered() && heartbeat_clock_.is_quiet(last_received_)) {
@@ -101,7 +117,9 @@ bool Liveness::look_around(bool was_suspended) {
         told_ = host_->watched();
         hooks_.send_now(encode_watch(told_));
     }
+    tell_held();
     for (const Status& finding : host_->findings(heartbeat_clock_.now())) {
+        if (is_excused(finding)) continue;
         if (finding.rank > own_rank_) {
             hooks_.send_now(encode(Kind::Seen, finding));
         } else if (finding.rank == coordinator_rank_) {
@@ -112,6 +130,34 @@ bool Liveness::look_around(bool was_suspended) {
         }
     }
     return true;
+}
+
+// One that runs again, or is not watched any more, is no longer said to be held.
+void Liveness::tell_held() {
+    if (host_->held() == told_held_) return;
+    for (const int rank : told_held_) {
+        if (!host_->held().contains(rank)) hooks_.send_now(encode(Kind::Resumed, rank));
+    }
+    for (const int rank : host_->held()) {
+        if (!told_held_.contains(rank)) hooks_.send_now(encode(Kind::Paused, rank));
+    }
+    told_held_ = host_->held();
+}
+
+void Liveness::expect_debugger(bool expects) {
+    expected_debuggers_ += expects ? 1 : -1;
+    look_for_debugger();
+}
+
+void Liveness::look_for_debugger() {
+    if (!has_begun_) return;
+    const bool is_paused = expected_debuggers_ > 0 || is_traced();
+    if (std::exchange(is_paused_, is_paused) == is_paused) return;
+    hooks_.send_now(encode(is_paused ? Kind::Paused : Kind::Resumed, own_rank_));
+}
+
+void Liveness::repeat_pause() {
+    if (is_paused_) hooks_.send_now(encode(Kind::Paused, own_rank_));
 }
 
 }  // namespace tutti::membership

@@ -3,8 +3,10 @@
 // when that falls silent. Loop thread only.
 #pragma once
 
+#include <cerrno>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,13 @@ public:
     // False for what is not about who lives.
     bool receive(const Frame& frame);
     void tick();
+    // A debugger may hold this process, until the same is said with false, and then for as long as
+    // one is attached. The others do not take its silence for its end.
+    void expect_debugger(bool expects);
+    // To a coordinator that may not know it.
+    void repeat_pause();
+    // The ranks that a debugger holds, or may hold.
+    [[nodiscard]] const std::set<int>& paused() const { return paused_; }
     // In place of a tick while there is no coordinator: this process runs.
     void note_time() { (void)heartbeat_clock_.was_suspended(); }
     // Whether this process did not run for a while, until a moment ago.
@@ -52,6 +61,15 @@ private:
     using Clock = HeartbeatClock::Clock;
     bool look_around(bool was_suspended);
     void ask();
+    void look_for_debugger();
+    void tell_held();
+    // By a debugger, as far as this rank sees or has heard.
+    [[nodiscard]] bool is_held(int rank) const {
+        return paused_.contains(rank) || (host_ && host_->held().contains(rank));
+    }
+    [[nodiscard]] bool is_excused(const Status& finding) const {
+        return finding.system_errno != ESRCH && paused_.contains(finding.rank);
+    }
     [[nodiscard]] bool is_covered() const { return watcher_ != nobody; }
 
     net::Loop& loop_;
@@ -64,6 +82,11 @@ private:
     int watcher_ = nobody;   // who answers for this rank, as the coordinator says
     bool asks_ = false;      // though it is covered
     std::vector<int> told_;  // whom this rank watches
+    std::set<int> told_held_;
+    std::set<int> paused_;  // as the coordinator says
+    bool has_begun_ = false;
+    int expected_debuggers_ = 0;
+    bool is_paused_ = false;  // this rank, as it has said
     std::unique_ptr<net::Mailbox> mail_;
     std::unique_ptr<HostWatch> host_;
 };

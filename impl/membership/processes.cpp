@@ -169,6 +169,11 @@ public:
     void suspect(const Status& suspicion) noexcept override {
         send(membership::encode(Kind::Suspect, suspicion));
     }
+    void expect_debugger(bool expects) noexcept override {
+        loop_->post([this, expects] {
+            if (liveness_) liveness_->expect_debugger(expects);
+        });
+    }
     void leave() noexcept override {
         announcements_.said_goodbye();
         loop_->post([this] {
@@ -550,6 +555,7 @@ private:
 
     // Whatever this rank knows and the next coordinator may not.
     void repeat_all() {
+        if (liveness_) liveness_->repeat_pause();
         for (const auto& [rank, loss] : losses()) {
             if (!former_.awaits(rank)) stream_->write(membership::encode(Kind::Lost, loss));
         }
@@ -568,6 +574,7 @@ private:
         state.endpoints = announcements_.endpoints();
         state.verdict = announcements_.failure();
         state.has_slept = has_slept_;
+        if (liveness_) state.paused = liveness_->paused();
         own_.follow(invitation_.token, state);
         obey_the_others();
         roll_calls_ = std::make_unique<net::Timer>(*loop_, [this] { call_the_roll(); });

@@ -58,7 +58,10 @@ enum class Kind : uint8_t {
     Replayed = 33,    // member: what I have said before is complete
     RuledOut = 34,    // member: I follow another coordinator, for your process did not run; the
                       // next coordinator, to an inquiry: the others go on without your rank
-    Inquire = 35      // whoever connects: do the others follow you, and go on without this rank?
+    Inquire = 35,     // whoever connects: do the others follow you, and go on without this rank?
+    Paused = 36,      // member: a debugger holds or may hold that rank, this one or one that it
+                      // watches; coordinator, to all: so it is, and silence does not mean its end
+    Resumed = 37      // both: no longer
 };
 
 constexpr int nobody = -1;  // in place of a rank
@@ -161,7 +164,7 @@ std::string encode(const std::vector<Endpoint>& roster);
 std::string encode(const Proposal& proposal);
 std::string encode(const Decision& decision);
 std::string encode(Kind kind);                           // those without fields
-std::string encode(Kind kind, int rank);                 // Connect, Covered
+std::string encode(Kind kind, int rank);                 // Connect, Covered, Paused, Resumed
 std::string encode(Kind kind, const std::string& text);  // Refused, Missing, RefusedRanks
 std::string encode(Kind kind, const Status& status);     // Suspect, Lost, Seen, RuledOut
 std::string encode(Kind kind, uint32_t group, const Failure& failure);         // Report, Verdict

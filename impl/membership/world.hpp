@@ -73,6 +73,9 @@ public:
     virtual void send(std::string frame) noexcept = 0;
     virtual void suspect(const Status& suspicion) noexcept = 0;
     virtual void leave() noexcept = 0;
+    // A debugger may hold this process, until the same is said with false: the others do not take
+    // its silence for its end. They know by the end of any step that this rank takes afterwards.
+    virtual void expect_debugger(bool /*expects*/) noexcept {}
     // How long others may take to receive what this rank sent before it leaves.
     void set_leave_ms(int64_t leave_ms) { leave_ms_ = leave_ms; }
     [[nodiscard]] int64_t leave_ms() const { return leave_ms_; }

@@ -152,4 +152,12 @@ bool ThreadWatch::wants_to_run() const {
     }
 }
 
+bool ThreadWatch::is_held() const {
+    try {
+        return read_stat(folder_of(core_->id)).state == 't';
+    } catch (const Error&) {  // no descriptor left to look with
+        return false;
+    }
+}
+
 }  // namespace tutti::net

@@ -40,6 +40,8 @@ public:
     [[nodiscard]] bool has_run();
     // Whether it would run if a processor were free for it: not if it is stopped, frozen or waits.
     [[nodiscard]] bool wants_to_run() const;
+    // Whether a debugger holds it.
+    [[nodiscard]] bool is_held() const;
 
 private:
     struct Core;
