@@ -21,6 +21,8 @@ std::string help_text() {
         "  tuttirun --nproc-per-node 1 train.py : --nproc-per-node 3 ./simulation\n"
         "  tuttirun --nnodes 2 --node-rank R --master-addr HOST_OF_NODE_0 ./program\n"
         "  tuttirun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST ./program\n"
+        "  tuttirun --attach RANK [--job PID] [-- arguments of gdb]\n"
+        "  tuttirun --stacks [--job PID] [RANK ...]\n"
         "\n"
         "An environment variable sets each option as well: PET_NODE_RANK sets --node-rank.\n";
     constexpr size_t column = 32;

@@ -15,6 +15,7 @@
 #include "base/exit_status.hpp"
 #include "guard.hpp"
 #include "help.hpp"
+#include "inspect.hpp"
 #include "interruptible.hpp"
 #include "job.hpp"
 #include "options.hpp"
@@ -92,6 +93,16 @@ int main(int count, char** arguments) {
     if (options.action == Options::Action::Help) return show(help_text());
     if (options.action == Options::Action::Settings) return show(settings_text(options));
     if (options.action == Options::Action::Version) return show("tuttirun " TUTTI_VERSION "\n");
+    try {
+        if (options.action == Options::Action::Attach) attach(options.inspection);
+        if (options.action == Options::Action::Stacks) {
+            show_stacks(options.inspection);
+            return 0;
+        }
+    } catch (const std::exception& fault) {
+        complain(fault.what());
+        return exit_failure;
+    }
     if (!options.notice.empty()) complain(options.notice);
     try {
         return run(options);

@@ -2,6 +2,7 @@
 #include "option_table.hpp"
 
 #include <array>
+#include <climits>
 
 #include "base/environment.hpp"
 #include "base/error.hpp"
@@ -144,6 +145,19 @@ constexpr std::array table{
               }},
     OptionRow{"--monitor-interval", 0, "SECONDS", "no effect: tuttirun notices exits at once",
               no_effect},
+
+    heading("Ranks of a job that runs (in another terminal)"),
+    OptionRow{"--attach", 0, "RANK", "gdb on the process of that rank",
+              [](Parsed& parsed, Text value, Text what) {
+                  parsed.options.action = Options::Action::Attach;
+                  parsed.options.inspection.ranks = {number(value, what, 0, INT_MAX)};
+              }},
+    OptionRow{"--stacks", 0, nullptr, "show the stacks of all ranks, or of those that follow",
+              [](Parsed& parsed, Text, Text) { parsed.options.action = Options::Action::Stacks; }},
+    OptionRow{"--job", 0, "PID", "the job of this tuttirun (the only job of this user)",
+              [](Parsed& parsed, Text value, Text what) {
+                  parsed.options.inspection.job = number(value, what, 1, INT_MAX);
+              }},
 
     heading("About tuttirun"),
     OptionRow{"--help", 'h', nullptr, "show this text",

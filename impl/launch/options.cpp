@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <climits>
 #include <csignal>
 #include <string_view>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/error.hpp"
 #include "binding.hpp"
 #include "limits.hpp"
@@ -210,6 +212,18 @@ void check_programs(const Options& options) {
     }
 }
 
+// Follows the options: arguments of the debugger, or the ranks whose stacks are wanted.
+void read_inspection(Options& options, std::span<const char* const> rest) {
+    if (options.action == Options::Action::Attach) {
+        options.inspection.arguments.assign(rest.begin(), rest.end());
+    } else if (options.action == Options::Action::Stacks) {
+        for (const char* const rank : rest) {
+            options.inspection.ranks.push_back(
+                static_cast<int>(parse_number(rank, "a rank of --stacks", 0, INT_MAX)));
+        }
+    }
+}
+
 }  // namespace
 
 int local_size(const Options& options) {
@@ -221,12 +235,17 @@ int local_size(const Options& options) {
 Options parse_options(std::span<const char* const> arguments, const Lookup& lookup) {
     Parsed parsed;
     parsed.options.signals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-    // A request for help on the command line is granted whatever the environment says.
+    // A request for help, or for another job, on the command line is granted whatever the
+    // environment says.
     Parsed spoken = parsed;
-    static_cast<void>(read_arguments(spoken, arguments, true));
+    const Start rest = read_arguments(spoken, arguments, true);
     using Action = Options::Action;
     const Action action = spoken.options.action;
-    if (action == Action::Help || action == Action::Version) return spoken.options;
+    if (action != Action::Run && action != Action::Settings) {
+        read_inspection(spoken.options, arguments.subspan(rest.index));
+        return spoken.options;
+    }
+    if (spoken.options.inspection.job) refuse("--job is for --attach and --stacks");
 
     read_environment(parsed, spoken.standalone ? without_place(lookup) : lookup);
     if (action == Action::Settings) {

@@ -35,10 +35,18 @@ struct GivenOption {
     bool is_by_environment = false;
 };
 
+// A look at a job that another tuttirun has started.
+struct Inspection {
+    std::optional<int> job;              // the process of that tuttirun; nothing: there is only one
+    std::vector<int> ranks;              // for a debugger: one; for stacks: none means all
+    std::vector<std::string> arguments;  // of the debugger
+};
+
 struct Options {
-    enum class Action { Run, Help, Version, Settings };
+    enum class Action { Run, Help, Version, Settings, Attach, Stacks };
 
     Action action = Action::Run;
+    Inspection inspection;
     int nnodes = 1;
     std::vector<Program> programs;  // of this node
     BindTo bind_to = BindTo::None;
