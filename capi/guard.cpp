@@ -7,8 +7,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <new>
+#include <string>
 
+#include "base/call_stack.hpp"
 #include "base/mutex.hpp"
+#include "base/notice.hpp"
 #include "base/open_descriptors.hpp"
 #include "profile/tool.hpp"
 
@@ -64,6 +68,15 @@ bool mark_entered() {
     return true;
 }
 
+// The stack of the thread that gets the error: for a work, the one that waits for it.
+void show_call_stack(const Status& status, std::string_view function) noexcept {
+    try {
+        notice(LogLevel::Error, cat(std::string(function), function.empty() ? "" : ": ",
+                                    status.message, " (called by ", call_stack(), ")"));
+    } catch (const std::bad_alloc&) {  // then without
+    }
+}
+
 }  // namespace
 
 void enter_first_time() {
@@ -79,6 +92,7 @@ void enter_first_time() {
 
 tutti_status report(const Status& status, std::string_view function, tutti_error* error) noexcept {
     const tutti_status code = status.ok() ? TUTTI_ERR_INTERNAL : status.code;
+    if (shows_call_stacks()) show_call_stack(status, function);
     if (error == nullptr || known_size(*error) < offsetof(tutti_error, message)) return code;
     error->status = code;
     error->rank = status.rank;
