@@ -1,9 +1,17 @@
 // tutti/debug.h. Any thread.
 #include "tutti/debug.h"
 
+#include <memory>
+#include <optional>
+
 #include "arguments.hpp"
 #include "base/debug_level.hpp"
+#include "base/debugger.hpp"
 #include "base/settings.hpp"
+#include "call_options.hpp"
+#include "group.hpp"
+#include "group/breakpoint.hpp"
+#include "group/group.hpp"
 #include "guard.hpp"
 #include "object.hpp"
 #include "object/builder.hpp"
@@ -69,6 +77,24 @@ tutti_status tutti_get_settings(tutti_object** out_settings, tutti_error* error)
         capi::need_output(out_settings, "out_settings");
         *out_settings = capi::hand_out_object(settings_object());
     });
+}
+
+// The stop is here, so that the caller's frame is next to it.
+tutti_status tutti_breakpoint(tutti_group* group, int32_t group_rank,
+                              const tutti_call_options* options, tutti_error* error) {
+    std::optional<capi::GroupPin> pin;
+    std::unique_ptr<tutti::Breakpoint> breakpoint;
+    bool stops = false;
+    const tutti_status status = capi::guard(__func__, error, [&] {
+        pin.emplace(capi::need_group(group));
+        const tutti_call_options given = capi::read_call_options(options, false);
+        capi::refuse_stream(given);
+        breakpoint = (*pin)->breakpoint(group_rank);
+        stops = breakpoint->meet(given.timeout_ms);
+    });
+    if (status != TUTTI_OK) return status;
+    if (stops) tutti::stop_in_debugger();
+    return capi::guard(__func__, error, [&] { breakpoint->leave(); });
 }
 
 }  // extern "C"

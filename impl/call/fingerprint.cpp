@@ -73,6 +73,8 @@ std::optional<Form> form_of(CallKind kind) {
             return Form{"all_reduce_addends", true, true, false};
         case CallKind::Alloc:
             return Form{"memory_alloc", false, false, false};
+        case CallKind::Breakpoint:
+            return Form{"breakpoint", false, false, true};
     }
     return std::nullopt;
 }

@@ -36,7 +36,8 @@ enum class CallKind : uint32_t {
     GatherBytes = 20,
     ScatterBytes = 21,
     AllReduceAddends = 22,
-    Alloc = 23
+    Alloc = 23,
+    Breakpoint = 24
 };
 
 // `count` where ranks may differ in it.

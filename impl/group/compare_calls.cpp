@@ -127,4 +127,8 @@ void take_barrier_step(GroupCore& group, const Fingerprint& call, uint64_t seque
               until);
 }
 
+void await_breakpoint_end(GroupCore& group, const Fingerprint& call, uint64_t sequence) {
+    take_step(*group.membership, call, sequence, {.key = "breakpoint"}, Deadline::never());
+}
+
 }  // namespace tutti

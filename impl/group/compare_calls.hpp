@@ -19,4 +19,7 @@ void compare_calls(GroupCore& group, const Fingerprint& call, uint64_t sequence,
 void take_barrier_step(GroupCore& group, const Fingerprint& call, uint64_t sequence,
                        bool wait_all_ranks, const Deadline& until);
 
+// All ranks arrive, whenever that is.
+void await_breakpoint_end(GroupCore& group, const Fingerprint& call, uint64_t sequence);
+
 }  // namespace tutti

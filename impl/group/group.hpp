@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends.hpp"
+#include "breakpoint.hpp"
 #include "collectives.hpp"
 #include "core.hpp"
 #include "group_devices.hpp"
@@ -73,6 +74,10 @@ public:
     // or, of rank 0, all that have not.
     void monitored_barrier(bool wait_all_ranks, int64_t timeout_ms) {
         collectives_.monitored_barrier(wait_all_ranks, timeout_ms);
+    }
+    // One of its ranks stops in a debugger.
+    [[nodiscard]] std::unique_ptr<Breakpoint> breakpoint(int rank) {
+        return std::make_unique<Breakpoint>(core_, rank);
     }
     // For calls that are checked now, and issued later.
     [[nodiscard]] const Collectives& collectives() const { return collectives_; }

@@ -1,8 +1,8 @@
-/* tutti/debug.h: the debug level, as in torch, and the settings of the process. */
+/* tutti/debug.h: the debug level and a breakpoint, as in torch, and the settings of the process. */
 #ifndef TUTTI_DEBUG_H
 #define TUTTI_DEBUG_H
 
-#include <tutti/error.h>
+#include <tutti/collectives.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,6 +62,29 @@ TUTTI_API tutti_debug_level tutti_get_debug_level(void);
  *  Fails:   INVALID_ARGUMENT (out_settings is NULL), OUT_OF_MEMORY
  *  @since 0.1 */
 TUTTI_API tutti_status tutti_get_settings(tutti_object** out_settings, tutti_error* error);
+
+/** Stops rank `group_rank` in a debugger while the others wait. All ranks of the group call it,
+ *  with the same rank. When all have come, that rank prints the command that attaches gdb to it,
+ *  `gdb -p PID -ex continue`, on stderr, or logs it as a warning. It waits until a debugger is
+ *  attached, as by `tuttirun --attach RANK`, and lets it run (`continue`). It then stops, by
+ *  SIGTRAP, in this function: the caller is the frame above it. The call returns on all ranks when
+ *  that one has gone on, by `continue` or `detach`. A rank in a debugger is not taken for dead while
+ *  its process is stopped, also after this call, as long as the debugger stays attached. If its
+ *  process ends, the others get PEER_LOST.
+ *  @param group       TUTTI_GROUP_WORLD or a group this process is a member of
+ *  @param group_rank  the rank in the group that stops, the same on all ranks
+ *  @param options     NULL: defaults. The timeout is for all ranks to call
+ *  @param error       NULL, or filled in if the call fails
+ *  Blocks:  up to the timeout until all ranks have called, and then without a limit for the
+ *           debugger, or until the group fails
+ *  Threads: any; calls take effect in arrival order
+ *  Fails:   INVALID_ARGUMENT, INVALID_HANDLE, MISMATCH (ranks give different ranks, or call
+ *           different functions), PEER_LOST, TIMEOUT, ABORTED, UNSUPPORTED (ranks of another
+ *           library)
+ *  Source:  torch.distributed.breakpoint
+ *  @since 0.1 */
+TUTTI_API tutti_status tutti_breakpoint(tutti_group* group, int32_t group_rank,
+                                        const tutti_call_options* options, tutti_error* error);
 
 #ifdef __cplusplus
 }
