@@ -14,7 +14,8 @@ module tutti_collectives
   implicit none
   private
   public :: tutti_broadcast, tutti_all_reduce, tutti_all_reduce_addends, tutti_reduce
-  public :: tutti_barrier, tutti_monitored_barrier, tutti_coalescing_begin, tutti_coalescing_end
+  public :: tutti_barrier, tutti_monitored_barrier, tutti_breakpoint
+  public :: tutti_coalescing_begin, tutti_coalescing_end
 contains
   !> Copies the array of the rank `group_src` to all ranks.
   wrap tutti_broadcast(inout buffer, group_src)
@@ -73,6 +74,21 @@ contains
     call begin_call(this, group, timeout_ms)
     this%status = c_tutti_monitored_barrier(this%group, number(wait_all_ranks), this%options, &
                                             this%error)
+    call end_call(this, ierr=ierr, errmsg=errmsg)
+  end subroutine
+
+  !> Stops that rank of the group, the same on all of them, in a debugger, while the others wait for
+  !> it. The rank prints how to attach one.
+  subroutine tutti_breakpoint(rank, group, timeout_ms, ierr, errmsg)
+    integer, intent(in) :: rank
+    type(tutti_group), optional, intent(in) :: group
+    integer, optional, intent(in) :: timeout_ms
+    integer, optional, intent(out) :: ierr
+    character(*), optional, intent(inout) :: errmsg
+    type(call_state), target :: this
+
+    call begin_call(this, group, timeout_ms)
+    this%status = c_tutti_breakpoint(this%group, int(rank, c_int32_t), this%options, this%error)
     call end_call(this, ierr=ierr, errmsg=errmsg)
   end subroutine
 

@@ -34,3 +34,20 @@ func (g *Group) MonitoredBarrier(ctx context.Context, waitAllRanks bool) error {
 	}
 	return nil
 }
+
+// Breakpoint stops that rank of the group, the same on all of them, in a debugger, while the others
+// wait for it. The rank prints how to attach one. The deadline of the context, or the group's
+// timeout, is for all ranks to come; for the debugger there is none. To cancel the context does not
+// end it.
+func (g *Group) Breakpoint(ctx context.Context, rank int) error {
+	c := newCall(g)
+	defer c.release()
+	if err := c.ready(ctx); err != nil {
+		return err
+	}
+	status := raw.Tutti_breakpoint(g.handle(), toInt32(rank), c.limits(ctx), &c.frame.err)
+	if status != raw.TUTTI_OK {
+		return c.failure(ctx, &c.frame.err)
+	}
+	return nil
+}

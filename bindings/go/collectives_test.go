@@ -176,5 +176,6 @@ func TestEmptySlicesAndBarriers(t *testing.T) {
 		check(t, AllReduce(background, g, []float64(nil), Sum))
 		check(t, g.Barrier(background))
 		check(t, g.MonitoredBarrier(background, true))
+		failsWith(t, g.Breakpoint(background, 2), ErrInvalidArgument)
 	})
 }

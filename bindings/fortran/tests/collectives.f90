@@ -184,6 +184,8 @@ contains
     call tutti_monitored_barrier(timeout_ms=60000, wait_all_ranks=.true.)
     call tutti_barrier(timeout_ms=-7, ierr=status)
     call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a timeout that is none")
+    call tutti_breakpoint(ranks, ierr=status)
+    call check_status(status, TUTTI_ERR_INVALID_ARGUMENT, "a breakpoint on a rank that is none")
   end subroutine
 
   !> Coalesced calls that end with a work, and addends spread over the ranks.

@@ -159,3 +159,13 @@ that has not come, or all of them.
 """
 monitored_barrier(; wait_all_ranks::Bool = false, group::Group = WORLD, timeout = nothing) =
     call_waiting(Raw.tutti_monitored_barrier, group, wait_all_ranks, call_options(timeout))
+
+"""
+    breakpoint(rank; group = WORLD, timeout = nothing)
+
+Stops that rank, the same on all ranks of the group, in a debugger, while the others wait for it. The
+rank prints how to attach one. The timeout is for all ranks to call it; for the debugger there is
+none.
+"""
+breakpoint(rank::Integer; group::Group = WORLD, timeout = nothing) =
+    call_waiting(Raw.tutti_breakpoint, group, int32(rank, :rank), call_options(timeout))

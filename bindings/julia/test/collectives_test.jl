@@ -52,6 +52,7 @@ end
         @test allreduce!(output, input, +; group = group) == [3] && input == [r]
         barrier(; group = group)
         monitored_barrier(; group = group, wait_all_ranks = true)
+        @test_throws InvalidArgumentError Tutti.breakpoint(3; group = group)
     end
 end
 

@@ -191,4 +191,15 @@ impl Group {
         };
         self.call(call, null_mut())
     }
+
+    /// Stops that rank of the group, the same on all of them, in a debugger, while the others wait
+    /// for it. The rank prints how to attach one. The timeout is for all ranks to call it; for the
+    /// debugger there is none.
+    pub fn breakpoint(&self, rank: usize) -> Result<()> {
+        let rank = c_int(rank, "rank")?;
+        let call = |call: &crate::group::Call| unsafe {
+            raw::tutti_breakpoint(call.group, rank, call.options, call.error)
+        };
+        self.call(call, null_mut())
+    }
 }

@@ -261,6 +261,8 @@ fn barriers_and_empty_buffers() {
         group.barrier().unwrap();
         group.start().barrier().unwrap().wait().unwrap();
         group.monitored_barrier(true).unwrap();
+        let error = group.breakpoint(RANKS).unwrap_err();
+        assert_eq!(error.status(), Status::INVALID_ARGUMENT);
         let mut nothing: [f32; 0] = [];
         group.all_reduce(&mut nothing, ReduceOp::SUM).unwrap();
         group.broadcast(&mut nothing, 0).unwrap();

@@ -116,6 +116,13 @@ abstract class Collectives extends Calls {
                 call.group, waitAllRanks ? 1 : 0, call.options, call.error)));
     }
 
+    /** Stops a rank of the group in a debugger, while the others wait for it. The rank prints how to
+     *  attach one. The timeout is for all ranks to call it; for the debugger there is none.
+     *  @param rank  that rank, the same on all of them */
+    public void breakpoint(int rank) {
+        now(call -> call.check(Raw.tutti_breakpoint(call.group, rank, call.options, call.error)));
+    }
+
     /** Runs several collectives as one operation; neighbouring calls that are alike share their
      *  messages while they are short. Calls on other objects of the group work as ever, on any
      *  thread.

@@ -237,6 +237,7 @@ class CollectivesTest {
             group.barrier();
             group.barrierAsync().await();
             group.monitoredBarrier(true);
+            assertThrows(UsageException.class, () -> group.breakpoint(RANKS));
         });
     }
 
