@@ -49,10 +49,7 @@ const void* find_library() {
 }  // namespace
 
 bool shows_call_stacks() noexcept {
-    static const bool shows = [] {
-        const char* const value = std::getenv("TORCH_SHOW_CPP_STACKTRACES");
-        return value != nullptr && std::string_view(value) == "1";
-    }();
+    static const bool shows = [] { return environment("TORCH_SHOW_CPP_STACKTRACES") == "1"; }();
     return shows;
 }
 

@@ -21,6 +21,7 @@ inline constexpr std::array variable_table{
     VariableRow{"TORCH_CPP_LOG_LEVEL", "no log"},
     VariableRow{"TUTTI_LOG_FORMAT", "text"},
     VariableRow{"TORCH_DISTRIBUTED_DEBUG", "OFF"},
+    VariableRow{"TORCH_SHOW_CPP_STACKTRACES", "0"},
     VariableRow{"TUTTI_SOCKET_IFNAME", "all", "GLOO_SOCKET_IFNAME"},
     VariableRow{"GLOO_SOCKET_IFNAME", "all"},
     VariableRow{"TUTTI_TCP_CONNECTIONS", "one for each named interface"},
