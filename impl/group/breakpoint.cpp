@@ -50,27 +50,24 @@ bool Breakpoint::meet(int64_t timeout_ms) {
     const Deadline until = group_.deadline_here(timeout_ms);
     // A rank that has seen the others come knows of it.
     if (is_chosen()) expect_debugger(true);
-    record::as_call(note_of(call_, group_, timeout_ms), record::state::scheduled,
-                    [&](record::Call& recorded) {
-                        run_in_turn(group_, call_, until, recorded, [&](uint64_t sequence) {
-                            if (!group_.identity.compares_first) {
-                                compare_calls(group_, call_, sequence, until);
-                            }
-                            if (is_chosen()) await_debugger();
-                        });
-                    });
+    record::as_call(record_of(call_, group_, {timeout_ms}), [&](record::Call& recorded) {
+        run_in_turn(group_, call_, until, recorded, [&](uint64_t sequence) {
+            if (!group_.identity.compares_first) {
+                compare_calls(group_, call_, sequence, until);
+            }
+            if (is_chosen()) await_debugger();
+        });
+    });
     return is_chosen();
 }
 
 void Breakpoint::leave() {
     if (is_chosen()) expect_debugger(false);
     const Deadline never = Deadline::never();
-    record::as_call(note_of(call_, group_, TUTTI_NO_TIMEOUT), record::state::scheduled,
-                    [&](record::Call& recorded) {
-                        run_in_turn(group_, call_, never, recorded, [&](uint64_t sequence) {
-                            await_breakpoint_end(group_, call_, sequence);
-                        });
-                    });
+    record::as_call(record_of(call_, group_, {TUTTI_NO_TIMEOUT}), [&](record::Call& recorded) {
+        run_in_turn(group_, call_, never, recorded,
+                    [&](uint64_t sequence) { await_breakpoint_end(group_, call_, sequence); });
+    });
 }
 
 void Breakpoint::expect_debugger(bool expects) {
