@@ -31,6 +31,7 @@ const char* torch_name(const Call& call) {
             return "all_reduce";
         case CallKind::Barrier:
         case CallKind::MonitoredBarrier:
+        case CallKind::Breakpoint:
         case CallKind::Alloc:
             return "barrier";
         case CallKind::Reduce:
