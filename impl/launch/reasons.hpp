@@ -1,5 +1,5 @@
-// The reasons why the ranks of this node do not go on, in sentences, by their flight recorders; said
-// once, while the ranks are as they were. Main thread of the launcher.
+// The reasons why the ranks of this node do not go on, in sentences, by their flight recorders;
+// said once, while the ranks are as they were. Main thread of the launcher.
 #pragma once
 
 #include <string>

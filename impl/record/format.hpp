@@ -65,8 +65,8 @@ struct alignas(256) GroupSlot {
 };
 static_assert(sizeof(GroupSlot) == 256);
 
-// The subject of an entry, beside the kinds of collectives, CallKind, which are below 64. Values are
-// in files: never renumbered.
+// The subject of an entry, beside the kinds of collectives, CallKind, which are below 64. Values
+// are in files: never renumbered.
 enum class Kind : uint8_t {
     Send = 64,
     Receive = 65,

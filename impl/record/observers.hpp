@@ -1,5 +1,5 @@
-// Observers are told of every operation of this process: before it moves anything, and when it has ended,
-// well or not. An operation has the observers that there were when it was made. Any thread.
+// Observers are told of every operation of this process: before it moves anything, and when it has
+// ended, well or not. An operation has the observers that there were when it was made. Any thread.
 #pragma once
 
 #include <atomic>

@@ -68,9 +68,9 @@ TUTTI_API tutti_status tutti_get_settings(tutti_object** out_settings, tutti_err
  *  `gdb -p PID -ex continue`, on stderr, or logs it as a warning. It waits until a debugger is
  *  attached, as by `tuttirun --attach RANK`, and lets it run (`continue`). It then stops, by
  *  SIGTRAP, in this function: the caller is the frame above it. The call returns on all ranks when
- *  that one has gone on, by `continue` or `detach`. A rank in a debugger is not taken for dead while
- *  its process is stopped, also after this call, as long as the debugger stays attached. If its
- *  process ends, the others get PEER_LOST.
+ *  that one has gone on, by `continue` or `detach`. A rank in a debugger is not taken for dead
+ *  while its process is stopped, also after this call, as long as the debugger stays attached. If
+ *  its process ends, the others get PEER_LOST.
  *  @param group       TUTTI_GROUP_WORLD or a group this process is a member of
  *  @param group_rank  the rank in the group that stops, the same on all ranks
  *  @param options     NULL: defaults. The timeout is for all ranks to call
