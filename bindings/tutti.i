@@ -32,6 +32,7 @@ typedef unsigned long size_t;
 %include <tutti/collectives.h>
 %include <tutti/point_to_point.h>
 %include <tutti/failure.h>
+%include <tutti/hooks.h>
 %include <tutti/memory.h>
 %include <tutti/mesh.h>
 %include <tutti/multigpu.h>

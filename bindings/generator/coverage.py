@@ -16,9 +16,11 @@ from pathlib import Path
 
 import headers
 
-OPTIONS = {f"tutti_{noun}_options_init" for noun in (
-    "tcp_store", "store", "store_call", "group", "new_group", "destroy", "call", "coalescing",
-    "memory", "reduce_op", "object", "reducer", "power_sgd", "shrink", "spawn")}
+OPTIONS = {f"tutti_{noun}_init" for noun in (
+    "tcp_store_options", "store_options", "store_call_options", "group_options",
+    "new_group_options", "destroy_options", "call_options", "coalescing_options",
+    "memory_options", "reduce_op_options", "object_options", "reducer_options",
+    "power_sgd_options", "shrink_options", "spawn_options", "hooks")}
 DEFAULTS = OPTIONS | {"tutti_error_init", "tutti_bucket_init"}
 TENSORS = {"tutti_buffer_from_dlpack", "tutti_buffer_from_dlpack_versioned"}
 SPAWN = {"tutti_spawn", "tutti_spawn_options_init"}

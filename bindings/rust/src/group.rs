@@ -1,10 +1,11 @@
 //! Process groups: what they are, and how calls are made on them.
 use crate::bytes::Bytes;
 use crate::device::Device;
-use crate::error::{check, static_text, Error, Result, Status};
+use crate::error::{c_text, check, static_text, Error, Result, Status};
 use crate::object_options::ObjectOptions;
 use crate::raw::{self, DeviceType};
 use crate::timeout::Timeout;
+use std::ffi::CStr;
 use std::fmt;
 use std::mem::size_of;
 use std::os::raw::c_void;
@@ -21,6 +22,7 @@ pub struct Group {
     own: Arc<Own>,
     timeout: Timeout,
     stream: Stream,
+    tag: Option<Arc<CStr>>,
     objects: ObjectOptions,
 }
 
@@ -78,7 +80,7 @@ impl Group {
             raw::tutti_group_release(handle);
         }
         let (timeout, objects) = Default::default();
-        own.map(|own| Group { own, timeout, stream: Stream(null_mut()), objects })
+        own.map(|own| Group { own, timeout, stream: Stream(null_mut()), tag: None, objects })
     }
 
     pub(crate) fn raw(&self) -> *mut raw::tutti_group {
@@ -108,6 +110,13 @@ impl Group {
         Group { stream: Stream(stream), ..self.clone() }
     }
 
+    /// This group, with a name for the collectives and messages that are made through it: errors, hooks,
+    /// traces and the flight recorder show it, which keeps its first 32 bytes.
+    pub fn with_tag_name(&self, tag_name: &str) -> Result<Group> {
+        let tag = Some(Arc::from(c_text(tag_name, "tag_name")?.as_c_str()));
+        Ok(Group { tag, ..self.clone() })
+    }
+
     /// The timeout of [`Group::with_timeout`].
     pub(crate) fn limit(&self) -> Timeout {
         self.timeout
@@ -120,7 +129,8 @@ impl Group {
 
     /// This group, with the default options of calls.
     pub(crate) fn plain(&self) -> Group {
-        Group { timeout: Timeout::Default, stream: Stream(null_mut()), ..self.clone() }
+        let (timeout, stream) = (Timeout::Default, Stream(null_mut()));
+        Group { timeout, stream, tag: None, ..self.clone() }
     }
 
     /// This group, with other options for the objects and bytes that are sent through it.
@@ -140,9 +150,11 @@ impl Group {
             stream: self.stream.0,
             on_done: None,
             on_done_user: null_mut(),
-            tag_name: null(),
+            tag_name: self.tag.as_ref().map_or(null(), |tag| tag.as_ptr()),
         };
-        let is_default = options.timeout_ms == 0 && options.stream.is_null();
+        let is_default = options.timeout_ms == 0
+            && options.stream.is_null()
+            && options.tag_name.is_null();
         let options = if is_default { null() } else { &options as *const _ };
         check(|error| call(&Call { group: self.raw(), options, work, error }))
     }

@@ -33,6 +33,7 @@ mod device;
 mod element;
 mod error;
 mod group;
+mod hooks;
 mod init;
 mod map;
 mod memory;
@@ -73,6 +74,7 @@ pub use device::{Device, DeviceBuffer, DeviceSlice, DeviceType};
 pub use element::{bf16, dtype_size, f16, Bool, Complex, Dtype, Element};
 pub use error::{status_name, Error, Result, Status};
 pub use group::{world, Group};
+pub use hooks::{Hooks, HooksId, Operand, Operation};
 pub use init::{
     check_backend_available, default_backend_for_device, init_process_group,
     init_process_group_with_store, is_backend_available, is_initialized, is_torchelastic_launched,
