@@ -29,6 +29,7 @@ type call struct {
 	op       *CustomOp
 	hook     *hookFault // of a reducer
 	fault    error      // of an argument, found before C was called
+	tagName  *byte      // nil: none
 	receives bool       // a message, so that it can be cancelled until that comes
 	inPlace  bool       // on one buffer, which C calls input and output
 	owed     bool       // starts whatever the context says, as the other ranks count on it
@@ -50,8 +51,21 @@ func newCall(group *Group) *call {
 	c.group = group
 	if group != nil {
 		c.device = group.device
+		c.name(group.tagName)
 	}
 	return c
+}
+
+// name gives the operation a name, which C reads while it is started.
+func (c *call) name(tagName string) {
+	text, err := cTextOrNil("tagName", tagName)
+	if err != nil {
+		c.fail(err)
+	}
+	if text != nil {
+		pin(&c.pins, text)
+		c.tagName = text
+	}
 }
 
 // release lets go of everything the call held; it may be used for another one then.
@@ -186,7 +200,11 @@ func (c *call) run(ctx context.Context) error {
 	}
 	defer blocking.leave()
 	defer c.release()
-	if c.start(nil, nil) != raw.TUTTI_OK {
+	var options *raw.Tutti_call_options
+	if c.tagName != nil {
+		options = c.limits(ctx)
+	}
+	if c.start(options, nil) != raw.TUTTI_OK {
 		return c.failure(ctx, &c.frame.err)
 	}
 	return c.deliverNow()
@@ -250,7 +268,7 @@ func (c *call) begin(ctx context.Context) (*operation, error) {
 	return &operation{call: c, ctx: ctx}, nil
 }
 
-// limits are the call's options: the time that the context gives, and the stream.
+// limits are the call's options: the time that the context gives, the stream and the name.
 func (c *call) limits(ctx context.Context) *raw.Tutti_call_options {
 	c.frame.options.Timeout_ms = raw.TUTTI_DEFAULT_TIMEOUT
 	if deadline, has := ctx.Deadline(); has {
@@ -260,5 +278,6 @@ func (c *call) limits(ctx context.Context) *raw.Tutti_call_options {
 	if c.device != nil {
 		c.frame.options.Stream = c.device.Stream
 	}
+	c.frame.options.Tag_name = uintptr(unsafe.Pointer(c.tagName))
 	return &c.frame.options
 }

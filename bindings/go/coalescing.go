@@ -75,6 +75,9 @@ func (g *Group) CoalescingBegin() (*Group, error) {
 	}
 	coalescing := newGroup(handle)
 	coalescing.collected, coalescing.device = &collected{}, device
+	if g != nil {
+		coalescing.tagName = g.tagName
+	}
 	return coalescing, nil
 }
 
@@ -87,6 +90,7 @@ func (g *Group) coalescingEnd() *call {
 	c.owed = true
 	if g != nil {
 		c.device = g.device
+		c.name(g.tagName)
 	}
 	g = g.base()
 	handle := g.handle()

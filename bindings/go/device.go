@@ -25,7 +25,7 @@ func (g *Group) OnDevice(device Device) *Group {
 		return nil
 	}
 	base := g.base()
-	return &Group{of: base, device: &device, collected: base.collected}
+	return &Group{of: base, device: &device, tagName: g.tagName, collected: base.collected}
 }
 
 // base is the Group that has C's handle.

@@ -16,8 +16,9 @@ import (
 type Group struct {
 	number    atomic.Uintptr // C's handle; 0 once it is closed
 	collected *collected     // of a coalescing; else nil
-	of        *Group         // whose handle it uses, see OnDevice; else nil
+	of        *Group         // whose handle it uses, see OnDevice and WithTagName; else nil
 	device    *Device        // where the slices of its calls are; nil: the CPU
+	tagName   string         // of its calls, see WithTagName
 }
 
 var (

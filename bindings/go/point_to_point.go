@@ -117,6 +117,10 @@ func BatchIsendIrecv(ctx context.Context, g *Group, ops ...P2POp) ([]*Work, erro
 	works := make([]raw.Tutti_work, len(ops)+1) // never NULL, which would be to wait
 	limits := newCall(g)
 	defer limits.release()
+	if limits.fault != nil {
+		releaseAll(batch)
+		return nil, limits.fault
+	}
 	status := raw.Tutti_batch_isend_irecv(g.handle(), unsafe.SliceData(list), int64(len(ops)),
 		limits.limits(ctx), unsafe.SliceData(works), &limits.frame.err)
 	if status != raw.TUTTI_OK {

@@ -152,9 +152,8 @@ impl Group {
             on_done_user: null_mut(),
             tag_name: self.tag.as_ref().map_or(null(), |tag| tag.as_ptr()),
         };
-        let is_default = options.timeout_ms == 0
-            && options.stream.is_null()
-            && options.tag_name.is_null();
+        let is_default =
+            options.timeout_ms == 0 && options.stream.is_null() && options.tag_name.is_null();
         let options = if is_default { null() } else { &options as *const _ };
         check(|error| call(&Call { group: self.raw(), options, work, error }))
     }

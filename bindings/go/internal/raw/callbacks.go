@@ -15,6 +15,7 @@ extern tutti_status tuttiGoReduce(void* in, void* inout, int64_t count, uintptr_
 extern tutti_status tuttiGoAllGather(void* input, void* output, size_t size, uintptr_t user,
                                      tutti_error* error);
 extern tutti_status tuttiGoHook(uintptr_t group, void* bucket, uintptr_t user, tutti_error* error);
+extern void tuttiGoOperation(int what, uintptr_t operation, uintptr_t why, uintptr_t user);
 
 static void work_done(const tutti_error* result, void* user) { tuttiGoDone((uintptr_t)user); }
 
@@ -39,12 +40,27 @@ static tutti_status hook(tutti_group* group, const tutti_bucket* bucket, void* u
     return tuttiGoHook((uintptr_t)group, (void*)bucket, (uintptr_t)user, error);
 }
 
+static void before(const tutti_operation* operation, void* user) {
+    tuttiGoOperation(0, (uintptr_t)operation, 0, (uintptr_t)user);
+}
+
+static void after(const tutti_operation* operation, void* user) {
+    tuttiGoOperation(1, (uintptr_t)operation, 0, (uintptr_t)user);
+}
+
+static void aborted(const tutti_operation* operation, const tutti_error* why, void* user) {
+    tuttiGoOperation(2, (uintptr_t)operation, (uintptr_t)why, (uintptr_t)user);
+}
+
 static tutti_work_callback work_done_pointer(void) { return work_done; }
 static tutti_release_function release_pointer(void) { return release; }
 static tutti_log_callback log_line_pointer(void) { return log_line; }
 static tutti_reduce_function reduce_pointer(void) { return reduce; }
 static tutti_allgather_callback all_gather_pointer(void) { return all_gather; }
 static tutti_bucket_hook hook_pointer(void) { return hook; }
+static tutti_operation_hook before_pointer(void) { return before; }
+static tutti_operation_hook after_pointer(void) { return after; }
+static tutti_abort_hook aborted_pointer(void) { return aborted; }
 */
 import "C"
 
@@ -63,6 +79,9 @@ var (
 	Reduce    = unsafe.Pointer(C.reduce_pointer())     // ReduceFunction
 	AllGather = unsafe.Pointer(C.all_gather_pointer()) // AllGatherFunction
 	Hook      = unsafe.Pointer(C.hook_pointer())       // HookFunction
+	Before    = unsafe.Pointer(C.before_pointer())     // OperationHooks, as the next two
+	After     = unsafe.Pointer(C.after_pointer())
+	Aborted   = unsafe.Pointer(C.aborted_pointer())
 )
 
 // Operation is what WorkDone finishes; it deletes the handle first.
@@ -79,6 +98,13 @@ type AllGatherFunction = func(input, output unsafe.Pointer, size int) error
 // and the rank of a failure; the message is the error's.
 type HookFunction = func(group Tutti_group, bucket *Tutti_bucket, said *Tutti_error) error
 
+// OperationHooks are what Before, After and Aborted call.
+type OperationHooks interface {
+	CallBefore(operation *Tutti_operation)
+	CallAfter(operation *Tutti_operation)
+	CallAborted(operation *Tutti_operation, why *Tutti_error)
+}
+
 //export tuttiGoDone
 func tuttiGoDone(user C.uintptr_t) {
 	self := cgo.Handle(user)
@@ -93,6 +119,20 @@ func tuttiGoRelease(user C.uintptr_t) { cgo.Handle(user).Delete() }
 //export tuttiGoLogLine
 func tuttiGoLogLine(level C.tutti_log_level, message *C.char, user C.uintptr_t) {
 	cgo.Handle(user).Value().(func(uint32, string))(uint32(level), C.GoString(message))
+}
+
+//export tuttiGoOperation
+func tuttiGoOperation(what C.int, operation, why, user C.uintptr_t) {
+	hooks := cgo.Handle(user).Value().(OperationHooks)
+	about := *(**Tutti_operation)(unsafe.Pointer(&operation))
+	switch what {
+	case 0:
+		hooks.CallBefore(about)
+	case 1:
+		hooks.CallAfter(about)
+	default:
+		hooks.CallAborted(about, *(**Tutti_error)(unsafe.Pointer(&why)))
+	}
 }
 
 //export tuttiGoReduce
