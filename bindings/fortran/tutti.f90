@@ -20,6 +20,7 @@ module tutti
   use tutti_group_failures
   use tutti_group_reconfiguring
   use tutti_groups
+  use tutti_hook_calls
   use tutti_memory
   use tutti_meshes
   use tutti_messages

@@ -69,7 +69,7 @@ def is_list(function, position):
     if (function.name, parameter.name) in LISTS or kind.targets[-1] and kind.pointers == 2:
         return True
     if kind.pointers == 1 and kind.name.startswith("tutti_") and parameter.name.endswith("s"):
-        return not kind.name.endswith("_options")
+        return not kind.name.endswith(("_options", "_hooks"))
     following = function.parameters[position + 1:position + 2]
     return bool(following) and following[0].type == headers.Type("int64_t") and \
         following[0].name.endswith(("count", "capacity"))
