@@ -32,8 +32,9 @@ import java.util.List;
 // Written by bindings/generator/twins.py.
 /** Every collective and message in the form that returns a {@link Work} at once. */
 abstract class AsyncCalls extends ByteStrings {
-    AsyncCalls(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
-        super(core, timeoutMs, stream, objectOptions);
+    AsyncCalls(Core core, long timeoutMs, long stream, byte[] tagName,
+               ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, tagName, objectOptions);
     }
 """
 

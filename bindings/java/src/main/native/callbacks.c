@@ -10,7 +10,8 @@
 
 static JavaVM* machine;
 static jclass callbacks;
-static jmethodID done_method, reduce_method, all_gather_method, hook_method, log_method, release_method;
+static jmethodID done_method, reduce_method, all_gather_method, hook_method, log_method, release_method,
+    operation_method;
 static pthread_key_t attached;
 
 static void detach(void* env) {
@@ -83,6 +84,28 @@ static void log_line(tutti_log_level level, const char* message, void* user) {
     result_of(env, 0);
 }
 
+/* `what` is the number of the hook in tutti.raw.Callbacks. */
+static void on_operation(int what, const tutti_operation* operation, const tutti_error* why,
+                         void* user) {
+    JNIEnv* env = environment();
+    if (!env) return;
+    (*env)->CallStaticVoidMethod(env, callbacks, operation_method, (jlong)(intptr_t)user,
+                                 (jint)what, (jlong)(intptr_t)operation, (jlong)(intptr_t)why);
+    result_of(env, 0);
+}
+
+static void before(const tutti_operation* operation, void* user) {
+    on_operation(0, operation, NULL, user);
+}
+
+static void after(const tutti_operation* operation, void* user) {
+    on_operation(1, operation, NULL, user);
+}
+
+static void aborted(const tutti_operation* operation, const tutti_error* why, void* user) {
+    on_operation(2, operation, why, user);
+}
+
 /* The registered function is not needed any more: C can no longer call it, or is done with it. */
 static void release(void* user) {
     JNIEnv* env = environment();
@@ -104,6 +127,8 @@ JNIEXPORT jint JNICALL Java_tutti_raw_Callbacks_bind(JNIEnv* env, jclass type) {
     if (!hook_method) return -1;
     log_method = (*env)->GetStaticMethodID(env, type, "log", "(JIJ)V");
     if (!log_method) return -1;
+    operation_method = (*env)->GetStaticMethodID(env, type, "operation", "(JIJJ)V");
+    if (!operation_method) return -1;
     release_method = (*env)->GetStaticMethodID(env, type, "remove", "(J)V");
     if (!release_method) return -1;
     return pthread_key_create(&attached, detach);
@@ -143,4 +168,22 @@ JNIEXPORT jlong JNICALL Java_tutti_raw_Callbacks_releaseFunction(JNIEnv* env, jc
     (void)env;
     (void)type;
     return (jlong)(intptr_t)release;
+}
+
+JNIEXPORT jlong JNICALL Java_tutti_raw_Callbacks_beforeFunction(JNIEnv* env, jclass type) {
+    (void)env;
+    (void)type;
+    return (jlong)(intptr_t)before;
+}
+
+JNIEXPORT jlong JNICALL Java_tutti_raw_Callbacks_afterFunction(JNIEnv* env, jclass type) {
+    (void)env;
+    (void)type;
+    return (jlong)(intptr_t)after;
+}
+
+JNIEXPORT jlong JNICALL Java_tutti_raw_Callbacks_abortedFunction(JNIEnv* env, jclass type) {
+    (void)env;
+    (void)type;
+    return (jlong)(intptr_t)aborted;
 }

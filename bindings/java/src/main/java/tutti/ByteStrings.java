@@ -6,8 +6,9 @@ import tutti.raw.Raw;
 /** Collectives and messages of byte strings, whose sizes may differ between ranks. Arrays are
  *  copied, also in asynchronous calls. {@link ObjectOptions#maxBytes} limits what is received. */
 abstract class ByteStrings extends Objects {
-    ByteStrings(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
-        super(core, timeoutMs, stream, objectOptions);
+    ByteStrings(Core core, long timeoutMs, long stream, byte[] tagName,
+                ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, tagName, objectOptions);
     }
 
     private long most() {

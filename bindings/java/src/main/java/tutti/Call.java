@@ -60,7 +60,7 @@ final class Call implements AutoCloseable {
         }
     }
 
-    Call(Core core, long timeoutMs, long stream, End end) {
+    Call(Core core, long timeoutMs, long stream, byte[] tagName, End end) {
         isAsync = end == End.STARTS;
         collected = core.collected;
         group = core.handle(); // throws before anything is taken
@@ -68,11 +68,14 @@ final class Call implements AutoCloseable {
         arena = Arena.open();
         error = arena.error();
         work = end == End.RETURNS ? 0 : arena.slot();
-        options = timeoutMs == 0 && stream == 0 ? 0 : arena.take(sizeof_tutti_call_options);
+        boolean isPlain = timeoutMs == 0 && stream == 0 && tagName == null;
+        options = isPlain ? 0 : arena.take(sizeof_tutti_call_options);
         if (options == 0) return;
         Raw.tutti_call_options_init(options, sizeof_tutti_call_options);
         arena.putLong(options + tutti_call_options_timeout_ms, timeoutMs);
         arena.putLong(options + tutti_call_options_stream, stream);
+        if (tagName == null) return;
+        arena.putLong(options + tutti_call_options_tag_name, arena.bytes(tagName));
     }
 
     /** Whether C gives a work, which knows the results. */

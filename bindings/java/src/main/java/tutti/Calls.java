@@ -13,6 +13,8 @@ abstract class Calls implements AutoCloseable {
     final long timeoutMs;
     /** The stream of a device; 0: none. */
     final long stream;
+    /** What the program calls its operations, in UTF-8; null: none. */
+    final byte[] tagName;
     final ObjectOptions objectOptions;
 
     /** One operation: calls C, and says what comes out; null if it has no result. */
@@ -20,10 +22,12 @@ abstract class Calls implements AutoCloseable {
         Outcome<T> begin(Call call);
     }
 
-    Calls(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
+    Calls(Core core, long timeoutMs, long stream, byte[] tagName,
+          ObjectOptions objectOptions) {
         this.core = core;
         this.timeoutMs = timeoutMs;
         this.stream = stream;
+        this.tagName = tagName;
         this.objectOptions = objectOptions;
     }
 
@@ -36,7 +40,7 @@ abstract class Calls implements AutoCloseable {
     }
 
     private <T> T now(Operation<T> operation, long timeoutMs) {
-        try (Call call = new Call(core, timeoutMs, stream, Call.End.RETURNS)) {
+        try (Call call = new Call(core, timeoutMs, stream, tagName, Call.End.RETURNS)) {
             Outcome<T> outcome = operation.begin(call);
             call.finish();
             return outcome == null ? null : outcome.get(null);
@@ -60,7 +64,7 @@ abstract class Calls implements AutoCloseable {
                 // It has taken no message.
             }
         }
-        try (Call call = new Call(core, timeoutMs, stream, Call.End.WAITS)) {
+        try (Call call = new Call(core, timeoutMs, stream, tagName, Call.End.WAITS)) {
             T result = call.await(operation.begin(call));
             call.finish();
             return result;
@@ -71,7 +75,7 @@ abstract class Calls implements AutoCloseable {
 
     /** An operation that goes on while the program does. */
     final <T> Work<T> start(Operation<T> operation) {
-        try (Call call = new Call(core, timeoutMs, stream, Call.End.STARTS)) {
+        try (Call call = new Call(core, timeoutMs, stream, tagName, Call.End.STARTS)) {
             return call.work(operation.begin(call));
         } finally {
             Reference.reachabilityFence(this);

@@ -8,8 +8,9 @@ import tutti.raw.Raw;
 
 /** Collectives: every rank of the group calls them, in the same order. */
 abstract class Collectives extends Calls {
-    Collectives(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
-        super(core, timeoutMs, stream, objectOptions);
+    Collectives(Core core, long timeoutMs, long stream, byte[] tagName,
+                ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, tagName, objectOptions);
     }
 
     /** Copies the tensor of one rank to all ranks.
@@ -172,7 +173,7 @@ abstract class Collectives extends Calls {
     }
 
     private Core beginCoalescing(Device device, boolean async) {
-        try (Call call = new Call(core, 0, 0, Call.End.RETURNS)) {
+        try (Call call = new Call(core, 0, 0, null, Call.End.RETURNS)) {
             long out = call.arena.slot();
             call.check(Raw.tutti_coalescing_begin(call.group, coalescingOptions(call.arena, device),
                                                   out, call.error));
@@ -190,7 +191,7 @@ abstract class Collectives extends Calls {
     }
 
     private void endCoalescing(Core together) {
-        try (Call call = new Call(core, timeoutMs, stream, Call.End.RETURNS)) {
+        try (Call call = new Call(core, timeoutMs, stream, tagName, Call.End.RETURNS)) {
             call.check(Raw.tutti_coalescing_end(together.handle(), call.options, 0, call.error));
             together.collected.calls.forEach(Call::copyBack);
         }

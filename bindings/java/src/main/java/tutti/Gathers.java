@@ -5,8 +5,9 @@ import tutti.raw.Raw;
 
 /** Collectives that bring pieces together or spread them out. */
 abstract class Gathers extends Collectives {
-    Gathers(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
-        super(core, timeoutMs, stream, objectOptions);
+    Gathers(Core core, long timeoutMs, long stream, byte[] tagName,
+            ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, tagName, objectOptions);
     }
 
     /** Every rank receives every rank's input, which may differ in count.

@@ -14,12 +14,13 @@ import tutti.raw.Raw;
  *  that returns a {@link Work} at once. Any thread may call; collectives take effect in the order
  *  in which they arrive, which must be the same on all ranks. */
 public final class Group extends AsyncCalls {
-    private Group(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
-        super(core, timeoutMs, stream, objectOptions);
+    private Group(Core core, long timeoutMs, long stream, byte[] tagName,
+                  ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, tagName, objectOptions);
     }
 
     Group(Core core) {
-        this(core, 0, 0, null);
+        this(core, 0, 0, null, null);
     }
 
     /** A group that the library has made; closing it ends it. */
@@ -93,7 +94,7 @@ public final class Group extends AsyncCalls {
      *  either closes both.
      *  @param timeout  null: the group's; {@link Tutti#NO_TIMEOUT}: none */
     public Group withTimeout(Duration timeout) {
-        return new Group(core, Arena.timeout(timeout), stream, objectOptions);
+        return new Group(core, Arena.timeout(timeout), stream, tagName, objectOptions);
     }
 
     /** The same group, whose collectives and messages through this object are enqueued on a stream
@@ -103,13 +104,22 @@ public final class Group extends AsyncCalls {
      *  @param stream  for instance a cudaStream_t or CUstream; 0: none, calls return when they are
      *                 done */
     public Group withStream(long stream) {
-        return new Group(core, timeoutMs, stream, objectOptions);
+        return new Group(core, timeoutMs, stream, tagName, objectOptions);
+    }
+
+    /** The same group, whose collectives and messages through this object have a name: errors,
+     *  hooks, traces and the flight recorder show it, which keeps its first 32 bytes. Closing
+     *  either closes both.
+     *  @param tagName  null: none */
+    public Group withTagName(String tagName) {
+        byte[] named = tagName == null ? null : Arena.utf8("tagName", tagName);
+        return new Group(core, timeoutMs, stream, named, objectOptions);
     }
 
     /** The same group, whose objects through this object are sent and read with these options.
      *  @param options  null: defaults */
     public Group withObjectOptions(ObjectOptions options) {
-        return new Group(core, timeoutMs, stream, options);
+        return new Group(core, timeoutMs, stream, tagName, options);
     }
 
     /** Makes a group of some of the ranks of this one, numbered in the order of their ranks here;

@@ -12,8 +12,9 @@ abstract class Messages extends MultiGpu {
     /** As the source of a receive: any rank but this one. */
     public static final int ANY_RANK = -1;
 
-    Messages(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
-        super(core, timeoutMs, stream, objectOptions);
+    Messages(Core core, long timeoutMs, long stream, byte[] tagName,
+             ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, tagName, objectOptions);
     }
 
     /** Sends a tensor to one rank, which receives it with the same tag; waits for the receiver. */
@@ -58,7 +59,7 @@ abstract class Messages extends MultiGpu {
         List<P2POp> given = Arrays.asList(ops.toArray(new P2POp[0]));
         int count = given.size();
         List<Work<Integer>> started = new ArrayList<>(count);
-        try (Call call = new Call(core, timeoutMs, stream, Call.End.STARTS)) {
+        try (Call call = new Call(core, timeoutMs, stream, tagName, Call.End.STARTS)) {
             long works = call.arena.take(8L * count);
             call.check(Raw.tutti_batch_isend_irecv(call.group, batch(call, given), count,
                                                    call.options, works, call.error), works, count);

@@ -8,8 +8,9 @@ import tutti.raw.Raw;
  *  group makes the connections: it waits for all ranks, also in its form that returns a work. The
  *  calls wait for the default streams, and the group has no other. */
 abstract class MultiGpu extends Gathers {
-    MultiGpu(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
-        super(core, timeoutMs, stream, objectOptions);
+    MultiGpu(Core core, long timeoutMs, long stream, byte[] tagName,
+             ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, tagName, objectOptions);
     }
 
     /** Copies one tensor to all tensors of all ranks.

@@ -9,8 +9,9 @@ import tutti.raw.Raw;
  *  {@link Value#get()} gives it. A coalescing
  *  ({@link Group#coalesce}) does not take them. */
 abstract class Objects extends Messages {
-    Objects(Core core, long timeoutMs, long stream, ObjectOptions objectOptions) {
-        super(core, timeoutMs, stream, objectOptions);
+    Objects(Core core, long timeoutMs, long stream, byte[] tagName,
+            ObjectOptions objectOptions) {
+        super(core, timeoutMs, stream, tagName, objectOptions);
     }
 
     private long limits(Call call) {

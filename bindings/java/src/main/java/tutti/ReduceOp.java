@@ -42,6 +42,14 @@ public final class ReduceOp extends Handle {
         constant = code <= TUTTI_BXOR;
     }
 
+    /** The op that is always there, of a number; null for others. */
+    static ReduceOp known(int code) {
+        for (ReduceOp op : new ReduceOp[] {SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR}) {
+            if (op.code() == code) return op;
+        }
+        return null;
+    }
+
     private static ReduceOp builtIn(String name, int code) {
         return new ReduceOp(name, code, null, value -> {});
     }

@@ -39,7 +39,7 @@ public final class Reducer extends Handle {
             values.add(parameter.values());
             names.add(parameter.name());
         }
-        try (Call call = new Call(group.core, 0, 0, Call.End.RETURNS)) {
+        try (Call call = new Call(group.core, 0, 0, null, Call.End.RETURNS)) {
             long out = call.arena.slot();
             int count = values.size();
             call.check(Raw.tutti_reducer_create(
@@ -193,7 +193,7 @@ public final class Reducer extends Handle {
     /** Copies buffers of one rank to all, for instance running statistics. All ranks call it between
      *  two passes. They are on the CPU, or on the device of the parameters. */
     public void syncBuffers(List<Tensor> buffers, int groupSrc) {
-        try (Call call = new Call(core, 0, 0, Call.End.RETURNS)) {
+        try (Call call = new Call(core, 0, 0, null, Call.End.RETURNS)) {
             call.check(Raw.tutti_reducer_sync_buffers(
                     handle(), call.outputs("buffers", buffers), buffers.size(), groupSrc,
                     call.error));
@@ -213,7 +213,7 @@ public final class Reducer extends Handle {
      *  be repeated after an exception. No other thread may use the reducer meanwhile; gradients of
      *  the program's own are the program's again. */
     public synchronized void shrink(Group group) {
-        try (Call call = new Call(group.core, 0, 0, Call.End.RETURNS)) {
+        try (Call call = new Call(group.core, 0, 0, null, Call.End.RETURNS)) {
             call.check(Raw.tutti_reducer_shrink(handle(), call.group, call.error));
             call.finish();
         } finally {

@@ -250,7 +250,7 @@ class BorrowedTest {
 
     private static WeakReference<Object> receiveWithoutWork(Group group) {
         Tensor tensor = Ranks.doubles(0);
-        try (Call call = new Call(group.core, 0, 0, Call.End.STARTS)) {
+        try (Call call = new Call(group.core, 0, 0, null, Call.End.STARTS)) {
             Messages.recv(call, tensor, 0, TAG);
         }
         return new WeakReference<>(tensor.memory);

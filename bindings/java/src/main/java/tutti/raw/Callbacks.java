@@ -34,6 +34,16 @@ public final class Callbacks {
         void line(int level, String message);
     }
 
+    /** Hears of an operation at an address: before it, after it, or with the error at an address
+     *  that it has failed with. */
+    public interface Hooks {
+        void before(long operation);
+
+        void after(long operation);
+
+        void aborted(long operation, long why);
+    }
+
     private static final Map<Long, Object> REGISTERED = new ConcurrentHashMap<>();
     private static final AtomicLong LAST = new AtomicLong();
 
@@ -56,6 +66,12 @@ public final class Callbacks {
     public static native long hookFunction();
 
     public static native long logFunction();
+
+    public static native long beforeFunction();
+
+    public static native long afterFunction();
+
+    public static native long abortedFunction();
 
     /** The address of the C function that ends what register began: a `release_user`. */
     public static native long releaseFunction();
@@ -132,6 +148,22 @@ public final class Callbacks {
         if (log == null) return;
         try {
             log.line(level, Memory.string(message));
+        } catch (Throwable thrown) {
+            report(thrown);
+        }
+    }
+
+    static void operation(long user, int what, long operation, long why) {
+        Hooks hooks = (Hooks) REGISTERED.get(user);
+        if (hooks == null) return;
+        try {
+            if (what == 0) {
+                hooks.before(operation);
+            } else if (what == 1) {
+                hooks.after(operation);
+            } else {
+                hooks.aborted(operation, why);
+            }
         } catch (Throwable thrown) {
             report(thrown);
         }
