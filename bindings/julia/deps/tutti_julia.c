@@ -15,16 +15,18 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { WORK_DONE = 1, CALL_RETURNED = 2, LOG_LINE = 3, REDUCE = 4, ALLGATHER = 5, HOOK = 6 };
+enum { WORK_DONE = 1, CALL_RETURNED = 2, LOG_LINE = 3, REDUCE = 4, ALLGATHER = 5, HOOK = 6, OPERATION = 7 };
 enum { MAX_WORDS = 12 };
 
 /* Julia reads this; as the struct of this name in src/events.jl. */
 struct event {
     uint32_t kind;
-    int32_t number;    /* the status; of LOG_LINE: the level; of REDUCE: the dtype */
+    int32_t number;    /* the status; of LOG_LINE: the level; of REDUCE: the dtype; of OPERATION:
+                          which hook */
     uint64_t id;       /* what Julia gave */
-    const void* input; /* WORK_DONE: the failure, LOG_LINE: the text; Julia frees them */
-    void* output;
+    const void* input; /* WORK_DONE: the failure, LOG_LINE: the text, OPERATION: a copy; Julia frees
+                          them */
+    void* output;      /* OPERATION: a copy of the failure, which Julia frees */
     int64_t count;
     struct post* answer; /* REDUCE, ALLGATHER, HOOK: where the answer goes */
 };
@@ -166,6 +168,78 @@ API void tutti_julia_log(tutti_log_level level, const char* message, void* user)
     post->event = (struct event){
         .kind = LOG_LINE, .number = (int32_t)level, .id = (uintptr_t)user, .input = text};
     leave_or_free(post);
+}
+
+/* Puts a text where there is room for it, which then begins behind it. */
+static const char* put_text(char** room, const char* text) {
+    char* copy = *room;
+    size_t size = strlen(text) + 1;
+    memcpy(copy, text, size);
+    *room += size;
+    return copy;
+}
+
+static const tutti_buffer* put_buffers(tutti_buffer** room, const tutti_buffer* buffers,
+                                       int64_t count) {
+    tutti_buffer* copy = *room;
+    if (count) memcpy(copy, buffers, (size_t)count * sizeof *copy);
+    *room += count;
+    return copy;
+}
+
+/* An operation with its lists and texts, in one block; NULL if there is no memory. */
+static tutti_operation* copy_of(const tutti_operation* operation) {
+    size_t buffers =
+        (size_t)(operation->input_count + operation->output_count) * sizeof(tutti_buffer);
+    size_t texts = strlen(operation->name) + strlen(operation->group_name) +
+                   strlen(operation->tag_name) + 3;
+    tutti_operation* copy = malloc(sizeof *copy + buffers + texts);
+    if (!copy) return NULL;
+    tutti_buffer* lists = (tutti_buffer*)(copy + 1);
+    *copy = *operation;
+    copy->inputs = put_buffers(&lists, operation->inputs, operation->input_count);
+    copy->outputs = put_buffers(&lists, operation->outputs, operation->output_count);
+    char* room = (char*)lists;
+    copy->name = put_text(&room, operation->name);
+    copy->group_name = put_text(&room, operation->group_name);
+    copy->tag_name = put_text(&room, operation->tag_name);
+    return copy;
+}
+
+/* Leaves what a hook hears. Nobody waits for Julia: the thread may be Julia's own. */
+static void leave_operation(int32_t number, const tutti_operation* operation,
+                            const tutti_error* why, void* user) {
+    struct post* post = calloc(1, sizeof *post);
+    tutti_operation* copy = copy_of(operation);
+    tutti_error* failure = why ? malloc(sizeof *failure) : NULL;
+    if (!post || !copy || (why && !failure)) {
+        free(post);
+        free(copy);
+        free(failure);
+        return;
+    }
+    if (why) *failure = *why;
+    post->event = (struct event){.kind = OPERATION,
+                                 .number = number,
+                                 .id = (uintptr_t)user,
+                                 .input = copy,
+                                 .output = failure};
+    leave_or_free(post);
+}
+
+/* A tutti_operation_hook, as the next one. */
+API void tutti_julia_before(const tutti_operation* operation, void* user) {
+    leave_operation(0, operation, NULL, user);
+}
+
+API void tutti_julia_after(const tutti_operation* operation, void* user) {
+    leave_operation(1, operation, NULL, user);
+}
+
+/* A tutti_abort_hook. */
+API void tutti_julia_aborted(const tutti_operation* operation, const tutti_error* why,
+                             void* user) {
+    leave_operation(2, operation, why, user);
 }
 
 /* A tutti_reduce_function. */

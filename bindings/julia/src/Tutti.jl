@@ -54,6 +54,7 @@ include("mesh.jl")
 include("bucket.jl")
 include("reducer.jl")
 include("log.jl")
+include("hooks.jl")
 include("version.jl")
 
 export TuttiError, InvalidArgumentError, InvalidHandleError, UnsupportedError, TimeoutError,
@@ -70,7 +71,8 @@ export Work, waitany, waitall, iscompleted, issuccess, source_rank, then, cancel
     sequence_number, duration, synchronize
 export ReduceOp, PremulSum, SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR
 export bcast!, allreduce!, allreduce, allreduce_addends!, reduce!, allgather!, allgather, gather!,
-    gather, scatter!, reducescatter!, alltoall!, barrier, monitored_barrier, coalescing, blocking
+    gather, scatter!, reducescatter!, alltoall!, barrier, monitored_barrier, coalescing, blocking,
+    tagged
 export bcast_multigpu!, allreduce_multigpu!, reduce_multigpu!, allgather_multigpu!,
     reducescatter_multigpu!
 export send, recv!, batch_isend_irecv, P2POp, ANY_RANK

@@ -2,7 +2,7 @@
 # such a thread leaves an event in libtutti_julia (deps/tutti_julia.c) and wakes Julia's event loop;
 # one task here takes the events and serves them.
 
-const WORK_DONE, CALL_RETURNED, LOG_LINE, REDUCE, ALLGATHER, HOOK = UInt32.(1:6)
+const WORK_DONE, CALL_RETURNED, LOG_LINE, REDUCE, ALLGATHER, HOOK, OPERATION = UInt32.(1:7)
 
 "As the struct of this name in deps/tutti_julia.c."
 struct Event
@@ -78,6 +78,8 @@ function serve(event::Event)
         call_returned(forget(event.id), event.number)
     elseif event.kind == LOG_LINE
         log_line(look_up(event.id), event)
+    elseif event.kind == OPERATION
+        operation_event(look_up(event.id), event)
     elseif event.kind == REDUCE
         @async answer(reduce_event, event)
     elseif event.kind == ALLGATHER

@@ -6,10 +6,12 @@ const helper_entries = [Raw.Entry(name, C_NULL) for name in
                         (:tutti_julia_start, :tutti_julia_stop, :tutti_julia_take,
                          :tutti_julia_answer, :tutti_julia_expect, :tutti_julia_call,
                          :tutti_julia_log, :tutti_julia_reduce, :tutti_julia_allgather,
-                         :tutti_julia_hook)]
+                         :tutti_julia_hook, :tutti_julia_before, :tutti_julia_after,
+                         :tutti_julia_aborted)]
 
 const helper_start, helper_stop, helper_take, helper_answer, helper_expect, helper_call,
-    helper_log, helper_reduce, helper_allgather, helper_hook = helper_entries
+    helper_log, helper_reduce, helper_allgather, helper_hook, helper_before, helper_after,
+    helper_aborted = helper_entries
 
 "Opens a library: the file that the environment names, else the built one, else what the loader finds."
 function open_library(variable, built, name)

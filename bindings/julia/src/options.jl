@@ -5,7 +5,7 @@ function options(type::Type; fields...)
     kinds = ntuple(i -> fieldtype(type, i), fieldcount(type))
     values = map(fieldnames(type), kinds) do name, kind
         name === :struct_size && return UInt32(sizeof(type))
-        value = get(fields, name, kind <: Ptr ? kind(C_NULL) : zero(kind))
+        value = get(fields, name, kind <: Union{Ptr, Cstring} ? kind(C_NULL) : zero(kind))
         kind <: Integer ? integer(kind, value, name) : kind(value)
     end
     type(values...)
@@ -24,10 +24,31 @@ seconds(milliseconds::Integer) =
     milliseconds == Raw.TUTTI_NO_TIMEOUT ? Inf : milliseconds / 1000
 
 "The options of one collective or message."
-call_options(::Nothing, ::Nothing = nothing) = C_NULL
-call_options(timeout, stream = nothing) =
-    Ref(options(Raw.tutti_call_options; timeout_ms = milliseconds(timeout),
-                stream = stream_address(stream)))
+function call_options(timeout, stream = nothing)
+    name = get(task_local_storage(), :tutti_tag_name, nothing)::Union{String, Nothing}
+    timeout === stream === name === nothing && return C_NULL
+    copied = name === nothing ? C_NULL : ccall(:strdup, Ptr{Cvoid}, (Cstring,), name)
+    made = Ref(options(Raw.tutti_call_options; timeout_ms = milliseconds(timeout),
+                       stream = stream_address(stream), tag_name = copied))
+    name === nothing ? made : finalizer(one -> Libc.free(copied), made)
+end
+
+"""
+    tagged(f, name)
+
+Runs `f`; the collectives and messages that this task starts meanwhile have the name: errors, hooks,
+traces and the flight recorder show it, which keeps its first 32 bytes.
+
+```julia
+tagged("loss") do
+    allreduce!(x, +)
+end
+```
+"""
+function tagged(f, name::AbstractString)
+    occursin('\0', name) && throw(ArgumentError("name has a NUL in it"))
+    task_local_storage(f, :tutti_tag_name, String(name))
+end
 
 "A stream of a device for C: its address, or of an object, CUDA.jl's CuStream, its `handle`."
 stream_address(::Nothing) = C_NULL

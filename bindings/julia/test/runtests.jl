@@ -9,7 +9,7 @@ include("on_ranks.jl")
 files = isempty(ARGS) ?
     ["raw", "store", "group", "failure", "collectives", "pieces", "buffer", "reduce_op", "work",
      "tasks", "point_to_point", "object", "object_collectives", "mesh", "memory", "reducer", "device",
-     "errors", "log"] : ARGS
+     "errors", "log", "hooks"] : ARGS
 
 @testset "Tutti" begin
     for file in files
