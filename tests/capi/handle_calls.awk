@@ -123,6 +123,7 @@ BEGIN {
         type = "tutti_" options[i] "_options*"
         sample[type] = sample["const " type] = "NULL"
     }
+    sample["tutti_hooks*"] = sample["const tutti_hooks*"] = "NULL"
 
     check["tutti_device_type"] = "return %s == -1;"
     sample["tutti_device_type"] = "TUTTI_CPU"
@@ -203,6 +204,7 @@ BEGIN {
     not_read["tutti_backend_host"]
     not_read["tutti_backend_place"]
     not_read["tutti_rendezvous"]
+    not_read["tutti_operation"]             # the library's own, which a hook gets
     not_read["tutti_module"]                # it comes in a library: ext_test
 
     sample["const tutti_backend_table*"] = sample["const tutti_store_table*"] = "NULL"

@@ -20,6 +20,7 @@ void every_macro(void) {
     tutti_reduce_op_options reduce_op = TUTTI_REDUCE_OP_OPTIONS_INIT;
     tutti_reducer_options reducer = TUTTI_REDUCER_OPTIONS_INIT;
     tutti_bucket bucket = TUTTI_BUCKET_INIT;
+    tutti_hooks hooks = TUTTI_HOOKS_INIT;
     tutti_shrink_options shrink = TUTTI_SHRINK_OPTIONS_INIT;
     tutti_spawn_options spawn = TUTTI_SPAWN_OPTIONS_INIT;
     tutti_store_call_options store_call = TUTTI_STORE_CALL_OPTIONS_INIT;
@@ -36,7 +37,7 @@ void every_macro(void) {
     store_call.timeout_ms = TUTTI_DEFAULT_TIMEOUT;
     (void)error, (void)call, (void)coalescing, (void)group, (void)new_group, (void)destroy;
     (void)memory_options, (void)object, (void)reduce_op, (void)spawn, (void)store_call, (void)store;
-    (void)reducer, (void)bucket, (void)power_sgd, (void)shrink;
+    (void)reducer, (void)bucket, (void)power_sgd, (void)shrink, (void)hooks;
     (void)tcp_store, (void)input, (void)output, (void)empty, (void)messages;
     (void)tutti_all_reduce(TUTTI_GROUP_WORLD, &input, &output, TUTTI_SUM, &call, NULL, &error);
 }
