@@ -45,8 +45,8 @@ contains
     call finish(status, error, ierr, errmsg)
   end subroutine
 
-  !> What an operation reads on this rank, good until the hook returns. Objects and bytes are not
-  !> shown. c_f_pointer makes an array of the `data` and `count` of a buffer on the CPU.
+  !> The buffers that an operation reads on this rank, good until the hook returns. Objects and bytes
+  !> are not shown. c_f_pointer makes an array of the `data` and `count` of a buffer on the CPU.
   function tutti_operation_inputs(operation) result(buffers)
     type(tutti_operation), intent(in) :: operation
     type(tutti_buffer), pointer :: buffers(:)
@@ -56,7 +56,7 @@ contains
       call c_f_pointer(operation%inputs, buffers, [operation%input_count])
   end function
 
-  !> What an operation writes on this rank, as tutti_operation_inputs.
+  !> The buffers that an operation writes on this rank, as tutti_operation_inputs.
   function tutti_operation_outputs(operation) result(buffers)
     type(tutti_operation), intent(in) :: operation
     type(tutti_buffer), pointer :: buffers(:)

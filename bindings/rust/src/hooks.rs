@@ -14,7 +14,7 @@ use std::slice;
 /// A collective, a message or another operation of a group, which a hook is called about.
 pub struct Operation<'a>(&'a raw::tutti_operation);
 
-// Nobody writes it as long as it is there.
+// It is not written as long as it is there.
 unsafe impl Send for Operation<'_> {}
 unsafe impl Sync for Operation<'_> {}
 
@@ -25,7 +25,7 @@ impl<'a> Operation<'a> {
         self.0.id
     }
 
-    /// What it is: "all_reduce", "send", ...
+    /// The kind of operation: "all_reduce", "send", ...
     pub fn name(&self) -> &'a str {
         text(self.0.name)
     }
@@ -61,12 +61,12 @@ impl<'a> Operation<'a> {
         self.0.sequence_number as u64
     }
 
-    /// What it reads on this rank; objects and bytes are not shown.
+    /// The memory that it reads on this rank; objects and bytes are not shown.
     pub fn inputs(&self) -> impl Iterator<Item = Operand<'a>> + 'a {
         operands(self.0.inputs, self.0.input_count)
     }
 
-    /// What it writes on this rank; objects and bytes are not shown.
+    /// The memory that it writes on this rank; objects and bytes are not shown.
     pub fn outputs(&self) -> impl Iterator<Item = Operand<'a>> + 'a {
         operands(self.0.outputs, self.0.output_count)
     }

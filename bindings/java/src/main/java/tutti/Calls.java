@@ -13,7 +13,7 @@ abstract class Calls implements AutoCloseable {
     final long timeoutMs;
     /** The stream of a device; 0: none. */
     final long stream;
-    /** What the program calls its operations, in UTF-8; null: none. */
+    /** The name of its operations, in UTF-8; null: none. */
     final byte[] tagName;
     final ObjectOptions objectOptions;
 

@@ -126,7 +126,7 @@ public final class Operation {
         return id;
     }
 
-    /** What it is: "all_reduce", "send", ... */
+    /** The kind of operation: "all_reduce", "send", ... */
     public String name() {
         return name;
     }
@@ -162,12 +162,12 @@ public final class Operation {
         return sequenceNumber;
     }
 
-    /** What it reads on this rank; objects and bytes are not shown. */
+    /** The memory that it reads on this rank; objects and bytes are not shown. */
     public List<Operand> inputs() {
         return inputs;
     }
 
-    /** What it writes on this rank; objects and bytes are not shown. */
+    /** The memory that it writes on this rank; objects and bytes are not shown. */
     public List<Operand> outputs() {
         return outputs;
     }
