@@ -115,9 +115,18 @@ void write_text(char (&to)[N], std::string_view text) {
     to[size] = '\0';
 }
 
+// The line, or an empty one if it cannot be read.
+std::string line_of(const char* path) {
+    try {
+        return first_line(path);
+    } catch (const Error&) {  // this process has no descriptor for it
+        return {};
+    }
+}
+
 // Field 22 of /proc/self/stat; the second, a name in parentheses, may have anything in it.
 uint64_t start_of_process() {
-    const std::string line = first_line("/proc/self/stat");
+    const std::string line = line_of("/proc/self/stat");
     std::istringstream rest(line.substr(std::min(line.size(), line.rfind(')') + 1)));
     std::string field;
     constexpr int fields_between = 20;
@@ -143,7 +152,7 @@ void write_head(Ring& ring, uint64_t entries, bool is_counter) {
     head.entries = entries;
     head.pid = static_cast<uint64_t>(getpid());
     head.process_start = start_of_process();
-    head.boot = fnv1a_64(first_line("/proc/sys/kernel/random/boot_id"));
+    head.boot = fnv1a_64(line_of("/proc/sys/kernel/random/boot_id"));
     head.rank = number_by_environment("RANK", UINT64_MAX);
     head.world_size = number_by_environment("WORLD_SIZE", 0);
     head.restarts = number_by_environment("TORCHELASTIC_RESTART_COUNT", 0);
@@ -172,10 +181,7 @@ void end_in_child() noexcept {
     present.store(nullptr, std::memory_order_relaxed);
 }
 
-void make(Recorder& of) TUTTI_REQUIRES(of.mutex) {
-    const uint64_t wanted = entries_by_environment();
-    if (wanted == 0) return;
-    const uint64_t entries = std::bit_ceil(wanted);
+void make(Recorder& of, uint64_t entries) TUTTI_REQUIRES(of.mutex) {
     of.size = file_size(entries);
     void* memory = nullptr;
     try {
@@ -209,8 +215,13 @@ void turn_on(int rank, int world_size) {
     Recorder& of = recorder();
     const Lock lock(of.mutex);
     if (!of.is_open) {
-        make(of);
+        const uint64_t wanted = entries_by_environment();
         of.is_open = true;
+        try {
+            if (wanted != 0) make(of, std::bit_ceil(wanted));
+        } catch (const Error& why) {
+            log(LogLevel::Info, "there is no flight recorder: ", why.status().message);
+        }
     }
     if (!of.ring || rank < 0 || of.ring->head().rank != UINT64_MAX) return;
     of.ring->head().rank = static_cast<uint64_t>(rank);

@@ -22,8 +22,8 @@ enum {
 /** Receives one line of the log.
  *  @param level    of this line; never TUTTI_LOG_OFF
  *  @param message  one line of UTF-8, borrowed until the callback returns. A control character, as
- *                  in a name that the program gave, is written out: a newline as \n, others as \r,
- *                  \t or by their numbers, as \u001b
+ *                  in a name that the program gave, is written as in a string of JSON, with a
+ *                  backslash: a newline as a backslash and an n
  *  @param user     the `user` of tutti_set_log_callback */
 typedef void (*tutti_log_callback)(tutti_log_level level, const char* message, void* user);
 
