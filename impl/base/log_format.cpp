@@ -40,11 +40,12 @@ LogFormat format_of_process() noexcept {
     return format;
 }
 
-struct Place {
+struct alignas(8) Place {  // read and written whole
     int rank = -1;
     int world_size = -1;
 };
 constinit std::atomic<Place> known_place{};
+static_assert(std::atomic<Place>::is_always_lock_free);
 
 int number_of_environment(Variable name) noexcept {
     try {

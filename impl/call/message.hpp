@@ -38,7 +38,7 @@ struct Send {
     int tag = 0;
     Content content = Content::Elements;
     std::shared_ptr<const void> memory{};  // of the buffer, if it is not the caller's
-    std::string_view tag_name{};  // what the program calls it; only while it is started
+    std::string_view tag_name{};           // what the program calls it; only while it is started
     // As in FlatCall.
     void* stream = nullptr;
     std::shared_ptr<const device::Event> begun{};
@@ -51,7 +51,7 @@ struct Receive {
     Content content = Content::Elements;
     size_t max_bytes = 0;                  // of all else
     std::shared_ptr<Incoming> incoming{};  // likewise
-    std::string_view tag_name{};  // what the program calls it; only while it is started
+    std::string_view tag_name{};           // what the program calls it; only while it is started
     // As in FlatCall.
     void* stream = nullptr;
     std::shared_ptr<const device::Event> begun{};

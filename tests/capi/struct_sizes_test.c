@@ -106,8 +106,8 @@ static int is_refused(const sized_call* call, tutti_status status, size_t size) 
 static int is_right(const sized_call* call, uint32_t size, size_t memory, int tail) {
     const tutti_status status = call_with(call, size, memory, tail);
     const int unknown = strstr(error.message, "does not know") != NULL;
-    const int reads_tail = strstr(call->of->name, "_options") != NULL ||
-                           strcmp(call->of->name, "tutti_hooks") == 0;
+    const int reads_tail =
+        strstr(call->of->name, "_options") != NULL || strcmp(call->of->name, "tutti_hooks") == 0;
     int right = is_refused(call, status, size);
     if (a_version_may_have(call, size)) {
         right = strstr(error.message, "struct_size") == NULL &&
