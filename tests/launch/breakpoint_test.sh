@@ -4,6 +4,9 @@
 . "$(dirname "$0")/launch.sh"
 worker=$3
 
+# Other tests run without a limit of silence; here a rank that is stopped must be missed.
+export TUTTI_HEARTBEAT_TIMEOUT_MS=1000
+
 # Leaks cannot be looked for in a debugger.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
