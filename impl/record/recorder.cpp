@@ -42,6 +42,7 @@ struct Recorder {
     bool is_the_users TUTTI_GUARDED_BY(mutex) = false;
     size_t size TUTTI_GUARDED_BY(mutex) = 0;
     std::atomic<bool> had_failure{false};
+    const Recorder* of_parent = nullptr;  // of the process that was forked, never used again
 };
 
 // Outlives all threads. A child of fork gets one of its own.
@@ -176,9 +177,14 @@ void end_of_process() noexcept {
     if (of.is_the_users && !of.had_failure) unlink(of.path.c_str());
 }
 
+constinit Recorder* left_by_parent = nullptr;
+
 void end_in_child() noexcept {
     ring.store(nullptr, std::memory_order_relaxed);
-    present.store(nullptr, std::memory_order_relaxed);
+    Recorder* const left = present.exchange(nullptr, std::memory_order_relaxed);
+    if (left == nullptr) return;
+    left->of_parent = left_by_parent;
+    left_by_parent = left;
 }
 
 void make(Recorder& of, uint64_t entries) TUTTI_REQUIRES(of.mutex) {
