@@ -44,7 +44,6 @@ public:
         const uint64_t id = head_.next.fetch_add(1, std::memory_order_relaxed);
         Entry& entry = at(id);
         set(entry, field::id_and_state, id << 8);
-        std::atomic_thread_fence(std::memory_order_release);
         set(entry, field::created, ticks_.now());
         set(entry, field::started, 0);
         set(entry, field::completed, 0);
@@ -123,8 +122,9 @@ private:
     static bool is_of(const Entry& entry, uint64_t id) noexcept {
         return entry.word[field::id_and_state].load(std::memory_order_relaxed) >> 8 == id;
     }
+    // In order: whoever sees a word sees that the entry is being written.
     static void set(Word& word, uint64_t value) noexcept {
-        word.store(value, std::memory_order_relaxed);
+        word.store(value, std::memory_order_release);
     }
     static uint64_t get(const Entry& entry, field::Field field) noexcept {
         return entry.word[field].load(std::memory_order_relaxed);
