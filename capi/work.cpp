@@ -69,9 +69,8 @@ SharedWorks share_all(tutti_work* const* works, int64_t count) {
 
 // How a work ended, as the result of the call; nothing to say of one that runs.
 void throw_failure(const tutti::Work& work) {
-    if (work.has_succeeded()) return;
     const std::optional<tutti::Status> status = work.status();
-    if (!status) return;
+    if (!status || status->ok()) return;  // an enqueued one may end well meanwhile
     work.failure_is_known();
     throw tutti::Error(*status);
 }
