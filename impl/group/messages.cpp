@@ -234,6 +234,7 @@ void GroupMessages::run(const Send& call, int64_t timeout_ms) {
                     cat("group_dst is ", call.destination,
                         ", this rank itself, which only a send with a work can reach"));
     }
+    const InFlight entry(group_.life, call_name(call), InFlight::Of::Any);  // or backends may go
     if (ends_later(group_.backends.of_message(call))) {
         await_message(call, timeout_ms);
         return;
@@ -253,6 +254,7 @@ int GroupMessages::run(const Receive& call, int64_t timeout_ms) {
                     cat("group_src is ", call.source,
                         ", this rank itself, from which only a receive with a work can receive"));
     }
+    const InFlight entry(group_.life, call_name(call), InFlight::Of::Any);  // or backends may go
     if (ends_later(group_.backends.of_message(call))) return await_message(call, timeout_ms);
     return run_message(
         call,
